@@ -40,10 +40,10 @@ CHANGES = {
 }
 if MODE == "contexts of text":
     DESCRIPTION.update(inputs={}, can=["draw"])
-if MODE in ("draws by the process", "draws a fraction"):
+if MODE in ("draws by the process", "draws by the clock", "draws by its count", "draws a fraction"):
     DESCRIPTION.update(inputs={}, can=["draw", "check"])
 if MODE == "describes itself anew":
-    DESCRIPTION["fallback"] = [CHOICES[os.getpid() % 2]]
+    DESCRIPTION["description"] = f"process {os.getpid()}"
 if MODE == "records":
     DESCRIPTION["can"] = ["check", "compile", "release", "accept"]
 DESCRIPTION.update(CHANGES.get(MODE, {}))
@@ -151,7 +151,7 @@ def misbehave(ask, at):
     return None
 
 
-size, requests = 0.0, 0
+size, requests, draws = 0.0, 0, 0
 for line in sys.stdin:
     ask = json.loads(line)
     name = ask["request"]
@@ -176,7 +176,9 @@ for line in sys.stdin:
             DESCRIPTION["choices"] = CHOICES[::-1]
         answer(**DESCRIPTION)
     elif name == "draw":
-        drawn = {"draws by the process": os.getpid() * 1000 + ask["seed"][1], "draws a fraction": 1.5 + ask["seed"][1]}
+        draws += 1
+        drawn = {"draws by the process": os.getpid() * 1000 + ask["seed"][1], "draws a fraction": 1.5 + ask["seed"][1],
+                 "draws by the clock": time.time_ns() // 1000, "draws by its count": draws}
         answer(context={"size": drawn.get(MODE, "large"), "kind": "a"})
     elif name == "prepare":
         size = ask["context"]["size"]

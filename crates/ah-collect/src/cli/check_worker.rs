@@ -1,27 +1,19 @@
-//! `ah-collect check-worker`: whether a program speaks the protocol of workers. A script asks [`Worker`], which checks
-//! every answer itself.
+//! `ah-collect check-worker`: a script for [`Worker`], which checks every answer itself.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use ah_cli::{exit, stdout};
-use ah_measure::Experiment;
-use ah_measure::sampling::Seed;
-use ah_types::{Context, Outcome, TimingPolicy};
+use ah_measure::{Experiment, Failure, interval::median_interval, sampling::Seed};
+use ah_types::{Context, Optimization, Outcome, TimingPolicy};
 
 use super::options::seconds;
 use crate::error::CollectError;
-use crate::units::count;
-use crate::worker::{Limits, Named, Worker, difference};
-use crate::{plan, process_group};
+use crate::plan::read_inputs;
+use crate::process_group::start_guard;
+use crate::worker::{Limits, Named, Worker};
 
-/// How often an input is measured before its times are a fault: a busy machine must not make a good worker fail.
-const MOST_TRIES: u32 = 3;
-/// The time that a worker has to end when its input ends.
-const END: Duration = Duration::from_secs(5);
-/// The samples of a choice that are compared.
-const SAMPLES: u32 = 12;
 /// The greatest ratio of samples, and of the time that passed to the times in the answers, that noise explains.
 const MOST_NOISE: f64 = 50.0;
 
@@ -32,7 +24,7 @@ pub(super) struct CheckWorkerFlags {
     /// Ask about the contexts of this file: CSV whose header names the features, or a log
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
-    /// Seconds that the worker may take for a line
+    /// Seconds that the worker may take for a line, and to end
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
     hang_seconds: Duration,
     /// The worker: a program and its arguments
@@ -42,105 +34,76 @@ pub(super) struct CheckWorkerFlags {
 
 impl CheckWorkerFlags {
     pub fn run(self) -> Result<u8, CollectError> {
-        process_group::start_guard();
-        let (mut printed, mut code) = (Ok(()), exit::SUCCESS);
-        let mut each = |finding: Result<String, String>| {
-            code = if finding.is_ok() { code } else { exit::CHECK_FAILED };
-            let line =
-                finding.map_or_else(|fault| format!("fault  {fault}\n"), |found| format!("ok     {found}\n"));
-            printed = std::mem::replace(&mut printed, Ok(())).and_then(|()| stdout(&line));
-        };
-        self.check(&mut each).unwrap_or_else(|fault| each(Err(fault)));
-        printed?;
-        Ok(code)
+        start_guard();
+        let mut found = Vec::new();
+        let fatal = self.check(&mut found).err();
+        found.extend(fatal.map(|fault| format!("fault  {fault}")));
+        stdout(&(found.join("\n") + "\n"))?;
+        let is_right = found.iter().all(|line| line.starts_with("ok "));
+        Ok(if is_right { exit::SUCCESS } else { exit::CHECK_FAILED })
     }
 
-    fn start(&self) -> Result<Worker, String> {
+    /// Adds a line for every finding. An error is a fault that leaves nothing to ask.
+    fn check(&self, found: &mut Vec<String>) -> Result<(), CollectError> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
         // A worker without a name gets it from --name later.
-        Worker::start(command, limits, Named::Unless("unnamed".to_owned()), true).map_err(|e| e.to_string())
-    }
-
-    /// Calls `each` with every finding. An error is a fault that leaves nothing to ask.
-    fn check(&self, each: &mut dyn FnMut(Result<String, String>)) -> Result<(), String> {
-        let (mut worker, mut second) = (self.start()?, self.start()?);
-        let Experiment { optimization, choices, device, .. } = worker.experiment();
-        let choices = count(choices.len() as u64, "choice");
-        each(Ok(format!("describe: {:?}, {choices}, on {device}", optimization.name)));
-        let contexts = if let Some(path) = &self.inputs {
-            plan::read_inputs(path, &mut worker).map_err(|e| e.to_string())?
-        } else {
-            let draw = |worker: &mut Worker| -> Result<Vec<Context>, String> {
-                (0..8).map(|i| worker.draw(Seed(0, i)).map_err(|e| e.reason().to_owned())).collect()
-            };
-            let (first, again, other) = (draw(&mut worker)?, draw(&mut worker)?, draw(&mut second)?);
-            each(match (again == first, other == first, first.iter().all(|c| *c == first[0])) {
-                (false, ..) => Err("draw: the same seed gives different inputs".to_owned()),
-                (_, false, _) => Err("draw: another process draws other inputs".to_owned()),
-                (_, _, true) => Err(format!("draw: eight seeds give one input, {}", first[0])),
-                _ => Ok(format!("draw: a seed gives one input, for example {}", first[0])),
-            });
-            first
+        let mut worker = Worker::start(command, limits, Named::Unless("unnamed".to_owned()), true)?;
+        let Experiment { optimization: Optimization { name, .. }, choices, device, .. } = worker.experiment();
+        found.push(format!("ok     describe: {name:?}, {} choices, on {device}", choices.len()));
+        let fatal = |failure: Failure| CollectError::Device(failure.reason().to_owned());
+        let contexts: Vec<Context> = match &self.inputs {
+            Some(path) => read_inputs(path, &mut worker)?,
+            None => (0..8).map(|i| worker.draw(Seed(0, i))).collect::<Result<_, _>>().map_err(fatal)?,
         };
-        if worker.experiment().compiles_ahead {
-            worker.compile(contexts.iter().take(2));
+        worker.compile(contexts.iter().take(2));
+        for context in contexts.iter().take(2) {
+            found.push(match measure(&mut worker, context) {
+                Ok(timed) => format!("ok     input {context}: {timed}"),
+                Err(fault) => format!("fault  input {context}: {fault}"),
+            });
         }
-        for (context, place) in contexts.iter().zip(0..2) {
-            let mut try_once = || input(&mut worker, context, Seed(0, place));
-            let tried = (1..MOST_TRIES).fold(try_once(), |found, _| found.or_else(|_| try_once()));
-            each(tried.map_err(|e| format!("{context}: {e}")));
-        }
-        each(match difference(worker.description(), second.description()) {
-            Some(what) => Err(format!("restart: a second process describes {what}")),
-            None => Ok("restart: a second process describes the same".to_owned()),
+        found.push(match worker.ends_with_its_input(self.hang_seconds) {
+            true => "ok     end: it ends with its standard input".to_owned(),
+            false => format!("fault  end: it goes on {:?} after its standard input ended", self.hang_seconds),
         });
-        each(match worker.ends_with_its_input(END) && second.ends_with_its_input(END) {
-            true => Ok("end: it ends with its standard input".to_owned()),
-            false => Err(format!("end: it goes on {} s after its standard input ended", END.as_secs())),
+        worker.replace().map_err(fatal)?;
+        // The last draw of the other process, and the first of this one: only the seed may matter.
+        let same = self.inputs.is_some() || worker.draw(Seed(0, 7)).map_err(fatal)? == contexts[7];
+        found.push(match same {
+            true => "ok     restart: a second process describes and draws the same".to_owned(),
+            false => "fault  draw: another process draws other inputs from the same seeds".to_owned(),
         });
         Ok(())
     }
 }
 
 /// Measures all choices on one input, a dozen samples of each in one request.
-fn input(worker: &mut Worker, context: &Context, seed: Seed) -> Result<String, String> {
-    worker.accepts(context)?;
-    let (max_samples, burst, min_sample_ms) = (SAMPLES, SAMPLES, 2.0);
-    let policy = TimingPolicy { max_samples, burst, min_sample_ms, ..TimingPolicy::default() };
-    let measured = worker.measure(context, seed, &policy).map_err(|e| e.to_string())?;
+fn measure(worker: &mut Worker, context: &Context) -> Result<String, String> {
+    let policy = TimingPolicy { max_samples: 12, burst: 12, min_sample_ms: 2.0, ..TimingPolicy::default() };
+    let measured = worker.measure(context, Seed(0, 0), &policy).map_err(|failure| failure.to_string())?;
     let Experiment { choices, simulated, .. } = worker.experiment();
     let fault = |(name, outcome): (&String, &Option<Outcome>)| match outcome {
+        Some(Outcome::Measured { feedback }) if !simulated => {
+            let (low, high) = median_interval(feedback)?;
+            let (is_copy, samples) = (feedback.iter().all(|ms| *ms == low), feedback.len());
+            let copied = is_copy.then(|| format!("its {samples} samples are all {low} ms, as if copied"));
+            let jumps =
+                (high > low * MOST_NOISE).then(|| format!("its samples jump from {low} to {high} ms"));
+            Some(format!("{name:?}: {}", copied.or(jumps)?))
+        }
         Some(Outcome::Failed { reason }) => Some(format!("{name:?} failed: {reason}")),
         None => Some(format!("{name:?} has no time, through no fault of its own")),
-        Some(Outcome::Measured { feedback }) if !simulated => {
-            Some(format!("{name:?}: {}", implausible(feedback)?))
-        }
-        _ => None,
+        Some(_) => None,
     };
-    let found = choices.iter().zip(&measured.outcomes).filter_map(fault);
-    let mut found: Vec<String> = found.chain(measured.lost.clone()).collect();
+    let faults = choices.iter().zip(&measured.outcomes).filter_map(fault);
+    let mut faults: Vec<String> = faults.chain(measured.lost.clone()).collect();
     let (passed_ms, timed_ms) = (measured.measuring.as_secs_f64() * 1e3, measured.kernel_ms);
     if !simulated && passed_ms > 5.0 && timed_ms * MOST_NOISE < passed_ms {
-        let passed = format!("and the answers took {passed_ms:.0} ms; are they milliseconds?");
-        found.push(format!("its times make {timed_ms:.3} ms, {passed}"));
-    }
-    if !found.is_empty() {
-        return Err(found.join("; "));
+        faults.push(format!("its times make {timed_ms:.3} of {passed_ms:.0} ms; are they milliseconds?"));
     }
     let timed = measured.outcomes.iter().flatten().filter_map(Outcome::median).count();
-    Ok(format!("input {context}: {} timed, {} skipped", count(timed as u64, "choice"), choices.len() - timed))
-}
-
-/// Returns what is wrong with the samples of a choice.
-fn implausible(samples: &[f64]) -> Option<String> {
-    let mut times = samples.to_vec();
-    times.sort_by(f64::total_cmp);
-    let [least, second, .., before, most] = times[..] else { return None };
-    if before / second > MOST_NOISE {
-        return Some(format!("its samples jump from {second} to {before} ms"));
-    }
-    let copied = least == most && times.len() == SAMPLES as usize;
-    copied.then(|| format!("its {SAMPLES} samples are all {least} ms, as if copied"))
+    let found = format!("{timed} choices timed, {} skipped", choices.len() - timed);
+    if faults.is_empty() { Ok(found) } else { Err(faults.join("; ")) }
 }

@@ -23,11 +23,12 @@ use serde_json::Value;
 
 use crate::condition::refusal;
 use crate::error::CollectError;
+use description::difference;
 use process::{Fault, GRACE, Process};
 
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
-pub use description::{Named, check_choices, difference};
+pub use description::{Named, check_choices};
 pub use process::{Limits, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;
@@ -155,6 +156,9 @@ impl Worker {
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
     pub fn compile<'a>(&mut self, contexts: impl Iterator<Item = &'a Context>) {
+        if !self.experiment.compiles_ahead {
+            return;
+        }
         let contexts = contexts.map(WireContext::from).collect();
         let _ = self.ask(Request::Compile { contexts });
     }
@@ -184,8 +188,8 @@ impl Worker {
         Ok(measurement)
     }
 
-    /// Ends the worker's input. Returns whether the worker ends within the limit.
-    pub fn ends_with_its_input(mut self, limit: Duration) -> bool {
+    /// Ends the input of the process; the next request starts another one. Returns whether it ends within the limit.
+    pub fn ends_with_its_input(&mut self, limit: Duration) -> bool {
         self.process.take().is_none_or(|process| process.ends_with_its_input(limit))
     }
 
@@ -233,7 +237,10 @@ impl Worker {
 
     /// Ends the process, starts another one and makes the current input. Nothing is blamed on a choice before this
     /// succeeds: a worker that does not start again, or is another one now, would fail every choice.
-    fn replace(&mut self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// As above, or the input cannot be made again.
+    pub fn replace(&mut self) -> Result<(), Failure> {
         let start = Instant::now();
         self.process = None;
         if self.process().is_err() {
@@ -359,9 +366,7 @@ fn open(start: &mut Start, limits: Limits) -> Result<(Process, Description), Fai
 impl Drop for Worker {
     /// Lets the worker end by itself, so that it can clean up.
     fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
-            process.ends_with_its_input(GRACE);
-        }
+        self.ends_with_its_input(GRACE);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use ah_types::Scalar;
+use ah_types::{Scalar, TimingPolicy};
 
 use super::event::Event;
+use super::measure::measure;
 use super::picker::Picker;
 use super::trial::{Agrees, Attempt, Calls, succeeded, timed};
 use crate::decide::AutoHeuristic;
@@ -56,8 +57,7 @@ impl<F> MultiKernel<F> {
                         call()
                     })
                 };
-                let (repeats, fallback, expected) = (true, self.picker.fallback(), None);
-                self.picker.missed(values, &mut Calls { attempt, repeats, agrees, fallback, expected })
+                self.missed(values, self.picker.policy, attempt, agrees)
             }
         };
         self.run_or_fall_back(kernel, values, call)
@@ -84,8 +84,9 @@ impl<F> MultiKernel<F> {
                     let call = || succeeded(call(&self.functions[kernel], &mut clone));
                     timed(&self.picker.timer, call).map(|(ms, _)| (ms, clone))
                 };
-                let (repeats, fallback, expected) = (false, self.picker.fallback(), None);
-                self.picker.missed(values, &mut Calls { attempt, repeats, agrees, fallback, expected })
+                // Each run needs a fresh input, so one run makes a sample.
+                let policy = TimingPolicy { min_sample_ms: 0.0, ..self.picker.policy };
+                self.missed(values, policy, attempt, agrees)
             }
         };
         self.run_or_panic(kernel, values, || call(&self.functions[kernel], input))
@@ -115,6 +116,21 @@ impl<F> MultiKernel<F> {
     #[must_use]
     pub fn explain(&self) -> String {
         self.picker.explain()
+    }
+
+    /// Finds or measures a pick with these calls of the kernels.
+    fn missed<T>(
+        &self,
+        values: &[Scalar<'_>],
+        policy: TimingPolicy,
+        attempt: &mut dyn FnMut(usize, u32) -> Result<(f64, T), String>,
+        agrees: Agrees<'_, T>,
+    ) -> usize {
+        let fallback = self.picker.fallback();
+        self.picker.missed(values, &mut |eligible| {
+            let calls = Calls { attempt: &mut *attempt, agrees, eligible, fallback, expected: None };
+            measure(policy, self.functions.len(), calls)
+        })
     }
 
     /// Calls a kernel. If it panics, remembers that and calls the fallback.

@@ -4,6 +4,8 @@ use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Failure, Times};
 use ah_types::{ChoiceId, Outcome, TimingPolicy};
 
+use super::trial::Calls;
+
 /// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
 /// does.
 pub const POLICY: TimingPolicy = TimingPolicy {
@@ -22,55 +24,21 @@ pub const POLICY: TimingPolicy = TimingPolicy {
 /// Milliseconds of a run that is too short for the clock. Above 0, because a time of 0 counts as a failure.
 const BELOW_RESOLUTION_MS: f64 = 1e-9;
 
-/// Runs kernels with the arguments of the call that missed.
-pub(super) trait Trial {
-    /// Returns true if several runs may make one sample; false if each run needs a fresh input.
-    fn repeats(&self) -> bool;
-
-    /// Runs a kernel this many times; returns the milliseconds of all runs together.
-    ///
-    /// # Errors
-    /// Why the kernel failed.
-    fn time(&mut self, kernel: usize, runs: u32) -> Result<f64, String>;
-
-    /// Compares a kernel's result with the fallback's, if the program gave a comparison.
-    ///
-    /// # Errors
-    /// Why the kernel failed, or that its result is wrong.
-    fn check(&mut self, kernel: usize) -> Result<(), String>;
-}
-
-/// Measures the kernels for which `eligible` is true, in turns. Skips the others.
-pub(super) fn measure(
-    policy: TimingPolicy,
-    kernels: usize,
-    eligible: &dyn Fn(usize) -> bool,
-    trial: &mut dyn Trial,
-) -> Vec<Outcome> {
-    let min_sample_ms = if trial.repeats() { policy.min_sample_ms } else { 0.0 };
-    let policy = TimingPolicy { min_sample_ms, cold: false, ..policy };
-    let mut bench = KernelBench { eligible, trial };
-    let outcomes = ah_measure::measure_choices(&mut bench, kernels, &policy, Seed(0, 0)).outcomes;
+/// Measures the kernels in turns. Those that the calls do not offer are skipped.
+pub(super) fn measure<T>(policy: TimingPolicy, kernels: usize, mut calls: Calls<'_, T>) -> Vec<Outcome> {
+    let policy = TimingPolicy { cold: false, ..policy };
+    let outcomes = ah_measure::measure_choices(&mut calls, kernels, &policy, Seed(0, 0)).outcomes;
     outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::skipped("not measured"))).collect()
 }
 
-struct KernelBench<'a> {
-    eligible: &'a dyn Fn(usize) -> bool,
-    trial: &'a mut dyn Trial,
-}
-
-impl Bench for KernelBench<'_> {
+impl<T> Bench for Calls<'_, T> {
     fn check(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
-        let check = |choice: &ChoiceId| match (self.eligible)(choice.index()) {
-            true => self.trial.check(choice.index()).map_err(Failure::Failed),
-            false => Err(Failure::skipped("not eligible")),
-        };
-        choices.iter().map(check).collect()
+        choices.iter().map(|choice| self.agrees(choice.index())).collect()
     }
 
     fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
         let mut sample = |&Cell { choice, burst }: &Cell| {
-            let ms = self.trial.time(choice.index(), burst.runs).map_err(Failure::Failed)?;
+            let (ms, _) = self.attempt(choice.index(), burst.runs)?;
             Ok(if ms == 0.0 { BELOW_RESOLUTION_MS } else { ms / f64::from(burst.runs) })
         };
         cells.iter().map(|cell| (0..cell.burst.samples).map(|_| sample(cell)).collect()).collect()
@@ -86,45 +54,39 @@ pub(super) fn winner(medians: &[Option<f64>], relative_error: f64) -> Option<usi
 
 #[cfg(test)]
 mod tests {
+    use super::super::trial::Agrees;
     use super::*;
 
-    /// Slow; failing at once, so seemingly fast; failing later; not eligible; fast but noisy; wrong.
-    #[derive(Default)]
-    struct Misbehaving {
-        calls: [usize; 6],
-        largest_batch: u32,
-    }
-
-    impl Trial for Misbehaving {
-        fn repeats(&self) -> bool {
-            true
-        }
-
-        fn time(&mut self, kernel: usize, runs: u32) -> Result<f64, String> {
-            self.calls[kernel] += 1;
-            self.largest_batch = self.largest_batch.max(runs);
-            match kernel {
-                0 => Ok(1.0 * f64::from(runs)),
-                1 => Err("no".to_owned()),
-                2 if self.calls[2] > 3 => Err("later".to_owned()),
-                2 => Ok(0.01 * f64::from(runs)),
-                4 => Ok([0.5, 0.9, 0.5][self.calls[4] % 3] * f64::from(runs)),
-                _ => unreachable!("it is not eligible, or wrong"),
-            }
-        }
-
-        fn check(&mut self, kernel: usize) -> Result<(), String> {
-            if kernel == 5 { Err("wrong".to_owned()) } else { Ok(()) }
-        }
+    /// Measures kernels whose call returns the milliseconds of all runs, and whether the result is right.
+    fn outcomes(
+        kernels: usize,
+        eligible: &dyn Fn(usize) -> bool,
+        attempt: &mut dyn FnMut(usize, u32) -> Result<(f64, bool), String>,
+    ) -> Vec<Outcome> {
+        let agrees: Agrees<'_, bool> = Some(&|expected, found| expected == found);
+        measure(POLICY, kernels, Calls { attempt, agrees, eligible, fallback: 0, expected: None })
     }
 
     #[test]
     fn the_least_median_wins_and_failures_never_do() {
-        let outcomes = measure(POLICY, 6, &|kernel| kernel != 3, &mut Misbehaving::default());
+        // Slow; failing at once, so seemingly fast; failing later; not eligible; fast but noisy; wrong.
+        let mut calls = [0; 6];
+        let outcomes = outcomes(6, &|kernel| kernel != 3, &mut |kernel, runs| {
+            calls[kernel] += 1;
+            let ms = match kernel {
+                0 => 1.0,
+                1 => return Err("no".to_owned()),
+                2 if calls[2] > 3 => return Err("later".to_owned()),
+                4 => [0.5, 0.9, 0.5][calls[4] % 3],
+                2 | 5 => 0.01,
+                _ => unreachable!("it is not eligible"),
+            };
+            Ok((ms * f64::from(runs), kernel != 5))
+        });
         assert_eq!(outcomes[1], Outcome::failed("no"));
         assert_eq!(outcomes[2], Outcome::failed("later"));
         assert_eq!(outcomes[3], Outcome::skipped("not eligible"));
-        assert_eq!(outcomes[5], Outcome::failed("wrong"));
+        assert_eq!(outcomes[5], Outcome::failed("wrong result: it does not agree with the fallback's"));
         let medians: Vec<_> = outcomes.iter().map(|o| o.median().filter(|ms| ms.is_finite())).collect();
         assert_eq!(winner(&medians, 0.02), Some(4));
     }
@@ -137,30 +99,15 @@ mod tests {
         assert_eq!(winner(&[Some(1.03), None, Some(1.0)], 0.02), Some(2));
     }
 
-    /// Takes this many milliseconds a run.
-    struct Short(f64, u32);
-
-    impl Trial for Short {
-        fn repeats(&self) -> bool {
-            true
-        }
-
-        fn time(&mut self, _: usize, runs: u32) -> Result<f64, String> {
-            self.1 = self.1.max(runs);
-            Ok(self.0 * f64::from(runs))
-        }
-
-        fn check(&mut self, _: usize) -> Result<(), String> {
-            Ok(())
-        }
-    }
-
     #[test]
     fn short_kernels_run_in_batches_even_below_the_clocks_resolution() {
         for (ms, batch) in [(0.0, 10_000), (1e-6, 10_000), (0.02, 3), (1.0, 1)] {
-            let mut trial = Short(ms, 0);
-            let outcomes = measure(POLICY, 1, &|_| true, &mut trial);
-            assert_eq!((trial.1, outcomes[0].median().is_some()), (batch, true), "{ms} ms: {outcomes:?}");
+            let mut largest = 0;
+            let outcomes = outcomes(1, &|_| true, &mut |_, runs| {
+                largest = largest.max(runs);
+                Ok((ms * f64::from(runs), true))
+            });
+            assert_eq!((largest, outcomes[0].median().is_some()), (batch, true), "{ms} ms: {outcomes:?}");
         }
     }
 }

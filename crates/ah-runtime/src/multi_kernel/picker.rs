@@ -10,7 +10,7 @@ use ah_types::{Outcome, Scalar, TimingPolicy};
 use arc_swap::ArcSwap;
 
 use super::event::{Event, Events, Milliseconds, Miss};
-use super::measure::{self, Trial};
+use super::measure::winner;
 use super::picks::{self, KernelSet, Pick, Table, Widening};
 use crate::decide::AutoHeuristic;
 use crate::find;
@@ -22,6 +22,9 @@ pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
 /// Runs its argument once; returns the milliseconds.
 pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
+
+/// Measures the kernels for which its argument is true; returns the outcome of each.
+pub(super) type Measure<'a> = &'a mut dyn FnMut(&dyn Fn(usize) -> bool) -> Vec<Outcome>;
 
 pub(super) struct Picker {
     pub(super) decision: AutoHeuristic,
@@ -128,7 +131,7 @@ impl Picker {
 
     /// Finds or measures a pick, because no remembered one serves. Returns the kernel to run.
     #[cold]
-    pub(super) fn missed(&self, values: &[Scalar<'_>], trial: &mut dyn Trial) -> usize {
+    pub(super) fn missed(&self, values: &[Scalar<'_>], measure: Measure<'_>) -> usize {
         let fallback = self.fallback();
         if self.widen(values)
             && let Some(kernel) = self.known(values)
@@ -154,7 +157,7 @@ impl Picker {
             self.report_limit(remembered, miss);
             return fallback;
         }
-        self.measure(key, values, miss, trial).unwrap_or(fallback)
+        self.measure(key, values, miss, measure).unwrap_or(fallback)
     }
 
     fn report_limit(&self, picks: usize, miss: Miss) {
@@ -203,12 +206,11 @@ impl Picker {
         !widened.is_empty()
     }
 
-    fn measure(&self, key: u64, values: &[Scalar<'_>], miss: Miss, trial: &mut dyn Trial) -> Option<usize> {
+    fn measure(&self, key: u64, values: &[Scalar<'_>], miss: Miss, measure: Measure<'_>) -> Option<usize> {
         let context = self.context(values);
-        let (policy, kernels) = (self.policy, self.kernels.kernels.len());
+        let policy = self.policy;
         let table = self.table.load();
-        let outcomes =
-            measure::measure(policy, kernels, &|kernel| self.is_eligible(&table, kernel, values), trial);
+        let outcomes = measure(&|kernel| self.is_eligible(&table, kernel, values));
         drop(table);
         for (kernel, outcome) in outcomes.iter().enumerate() {
             if let Outcome::Failed { reason } = outcome {
@@ -220,7 +222,7 @@ impl Picker {
         let mut medians: Box<[Option<f64>]> =
             outcomes.iter().map(|outcome| outcome.median().filter(|ms| ms.is_finite())).collect();
         let was_skipped: Vec<bool> = outcomes.iter().map(|outcome| outcome.median().is_none()).collect();
-        let winner = measure::winner(&medians, policy.target_relative_error);
+        let best = winner(&medians, policy.target_relative_error);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);
             let rows = outcomes.into_iter().map(|outcome| match outcome {
@@ -231,9 +233,9 @@ impl Picker {
                 self.decision.warn_unrecorded(&error);
             }
         }
-        let named = winner.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
+        let named = best.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
         let event = Event::Measured { miss: miss.clone(), context, winner: named };
-        let Some(kernel) = winner else {
+        let Some(kernel) = best else {
             self.give_up(key, event);
             return None;
         };

@@ -4,7 +4,8 @@
 
 use std::hint::black_box;
 
-use super::measure::Trial;
+use ah_measure::Failure;
+
 use super::picker::Timer;
 use crate::panics::caught;
 
@@ -29,45 +30,43 @@ impl<T, E: std::fmt::Display> Attempt for Result<T, E> {
 /// Returns true if a kernel's result agrees with the fallback's, the first argument; `None`: nothing is compared.
 pub type Agrees<'a, T> = Option<&'a dyn Fn(&T, &T) -> bool>;
 
-/// Runs kernels for measuring.
+/// Runs kernels on the arguments of the call that missed.
 pub(super) struct Calls<'a, T> {
-    /// Times this many runs of a kernel; returns the milliseconds, and the last result.
+    /// Times this many runs of a kernel; returns the milliseconds of all, and the last result.
     pub(super) attempt: &'a mut dyn FnMut(usize, u32) -> Result<(f64, T), String>,
-    /// Several runs may make one sample: kernels leave their input as it is.
-    pub(super) repeats: bool,
     pub(super) agrees: Agrees<'a, T>,
+    /// Whether a kernel supports the input.
+    pub(super) eligible: &'a dyn Fn(usize) -> bool,
     pub(super) fallback: usize,
     /// The fallback's result, once it is known.
     pub(super) expected: Option<T>,
 }
 
 impl<T> Calls<'_, T> {
-    fn attempt(&mut self, kernel: usize, runs: u32) -> Result<(f64, T), String> {
-        caught(|| (self.attempt)(kernel, runs)).map_err(|panic| panic.reason())?
-    }
-}
-
-impl<T> Trial for Calls<'_, T> {
-    fn repeats(&self) -> bool {
-        self.repeats
+    pub(super) fn attempt(&mut self, kernel: usize, runs: u32) -> Result<(f64, T), Failure> {
+        let attempted = caught(|| (self.attempt)(kernel, runs)).unwrap_or_else(|panic| Err(panic.reason()));
+        attempted.map_err(Failure::Failed)
     }
 
-    fn time(&mut self, kernel: usize, runs: u32) -> Result<f64, String> {
-        self.attempt(kernel, runs).map(|(ms, _)| ms)
-    }
-
-    fn check(&mut self, kernel: usize) -> Result<(), String> {
+    /// Compares a kernel's result with the fallback's, if the program gave a comparison.
+    pub(super) fn agrees(&mut self, kernel: usize) -> Result<(), Failure> {
+        if !(self.eligible)(kernel) {
+            return Err(Failure::skipped("not eligible"));
+        }
         let Some(agrees) = self.agrees.filter(|_| kernel != self.fallback) else { return Ok(()) };
         if self.expected.is_none() {
             let (_, expected) = self.attempt(self.fallback, 1).map_err(|e| {
-                format!("nothing to compare the result with, because the fallback failed: {e}")
+                let why = "nothing to compare the result with, because the fallback failed";
+                Failure::failed(format!("{why}: {}", e.reason()))
             })?;
             self.expected = Some(expected);
         }
         let (_, result) = self.attempt(kernel, 1)?;
-        let is_right = caught(|| self.expected.as_ref().is_some_and(|expected| agrees(expected, &result)));
-        let wrong = || "wrong result: it does not agree with the fallback's".to_owned();
-        is_right.map_err(|panic| panic.reason())?.then_some(()).ok_or_else(wrong)
+        match caught(|| self.expected.as_ref().is_some_and(|expected| agrees(expected, &result))) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Failure::failed("wrong result: it does not agree with the fallback's")),
+            Err(panic) => Err(Failure::failed(panic.reason())),
+        }
     }
 }
 

@@ -50,20 +50,27 @@ impl Guard {
             _ => false,
         }
     }
+
+    /// Returns a value that satisfies the guard.
+    pub(super) fn value(&self) -> Scalar<'_> {
+        match self {
+            Self::Is(name) => Scalar::Category(name),
+            Self::Equals(x) => Scalar::Number(*x),
+            Self::Within(bucket) => Scalar::Number(bucket.up_to),
+        }
+    }
+
+    /// Returns the guard with this feature's name, for example `512 < m <= 1024`.
+    #[must_use]
+    pub fn of<'a>(&'a self, feature: &'a str) -> impl fmt::Display + 'a {
+        NamedGuard { guard: self, feature }
+    }
 }
 
 impl Bucket {
     #[inline]
     fn holds(&self, x: f64) -> bool {
         x > self.above && x <= self.up_to
-    }
-}
-
-impl Guard {
-    /// Returns the guard with this feature's name, for example `512 < m <= 1024`.
-    #[must_use]
-    pub fn of<'a>(&'a self, feature: &'a str) -> impl fmt::Display + 'a {
-        NamedGuard { guard: self, feature }
     }
 }
 

@@ -5,11 +5,11 @@
 //! automatic dynamic shapes, `torch._dynamo.config.automatic_dynamic_shapes`). The bucket's bounds become guards of
 //! the pick.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use ah_types::Scalar;
+use rustc_hash::FxHasher;
 
 use super::guard::{Bucket, Guard};
 
@@ -99,18 +99,6 @@ impl Treatment {
         }
     }
 
-    /// Like [`component`](Self::component), from a guard that the value satisfies.
-    fn component_of(self, guard: &Guard) -> Option<u64> {
-        match (self, guard) {
-            (Self::Bucket(dimension), Guard::Within(Bucket { up_to, .. })) if *up_to > 0.0 => {
-                Some(dimension.component(*up_to))
-            }
-            (Self::Bucket(_) | Self::Exact, Guard::Equals(x)) => self.component(Scalar::Number(*x)),
-            (Self::Category, Guard::Is(name)) => self.component(Scalar::Category(name)),
-            _ => None,
-        }
-    }
-
     /// Returns the guard of a pick for this value.
     pub(super) fn guard(self, value: Scalar<'_>) -> Option<Guard> {
         Some(match (self, value) {
@@ -127,58 +115,18 @@ impl Treatment {
 /// Different contexts may share a hash; the pick's guards decide.
 #[inline]
 pub(super) fn shape_key(treatments: &[Treatment], values: &[Scalar<'_>]) -> Result<u64, usize> {
-    let mut hash = 0_u64;
+    let mut hasher = FxHasher::default();
     for (slot, treatment) in treatments.iter().enumerate() {
-        let component = values.get(slot).and_then(|value| treatment.component(*value)).ok_or(slot)?;
-        hash = mix(hash, component);
+        hasher.write_u64(values.get(slot).and_then(|value| treatment.component(*value)).ok_or(slot)?);
     }
-    Ok(hash)
-}
-
-/// Returns the key of the values that satisfy these guards; `None` if a guard does not fit its treatment.
-pub(super) fn key_of_guards(treatments: &[Treatment], guards: &[Guard]) -> Option<u64> {
-    let mut components =
-        treatments.iter().zip(guards).map(|(treatment, guard)| treatment.component_of(guard));
-    components.try_fold(0, |hash, component| Some(mix(hash, component?)))
-}
-
-/// Returns one round of FxHash. It folds in the product's high half, so that the top bits of an f64 reach
-/// the low bits that a hash table uses.
-#[inline]
-fn mix(hash: u64, word: u64) -> u64 {
-    let product = u128::from(hash.rotate_left(5) ^ word) * 0xf135_7aea_2e62_a9c5_u128;
-    let (low, high) = (product as u64, (product >> 64) as u64);
-    low ^ high
+    Ok(hasher.finish())
 }
 
 #[inline]
 fn text_hash(text: &str) -> u64 {
-    let mut hasher = rustc_hash::FxHasher::default();
+    let mut hasher = FxHasher::default();
     hasher.write(text.as_bytes());
     hasher.finish()
-}
-
-/// A map whose keys are shape keys. They are hashes already, so they are not hashed again.
-pub(crate) type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
-
-/// Returns the key itself as its hash.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = mix(self.0, u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
 }
 
 #[cfg(test)]
@@ -213,11 +161,9 @@ mod tests {
             for treatment in [Treatment::Exact, Treatment::Bucket(dimension)] {
                 let guard = treatment.guard(Scalar::Number(x)).unwrap();
                 prop_assert!(guard.holds(Scalar::Number(x)), "{guard:?}");
-                prop_assert_eq!(
-                    key_of_guards(&[treatment], std::slice::from_ref(&guard)),
-                    shape_key(&[treatment], &[Scalar::Number(x)]).ok()
-                );
+                prop_assert!(guard.holds(guard.value()), "{guard:?}");
                 let key = |v: f64| shape_key(&[treatment], &[Scalar::Number(v)]).unwrap();
+                prop_assert_eq!(shape_key(&[treatment], &[guard.value()]), Ok(key(x)));
                 prop_assert_eq!(guard.holds(Scalar::Number(y)), key(x) == key(y), "{:?}", guard);
             }
         }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use ah_types::{FeatureKind, Scalar, Schema};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
-use super::shape_key::{Dimension, DimensionKind, KeyMap, Treatment, key_of_guards, shape_key};
+use super::shape_key::{Dimension, DimensionKind, Treatment, shape_key};
 
 /// A remembered pick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +42,7 @@ fn holds(guards: &[Guard], values: &[Scalar<'_>]) -> bool {
 pub(crate) struct Table {
     dimensions: Arc<[Dimension]>,
     treatments: Box<[Treatment]>,
-    picks: KeyMap<Arc<Pick>>,
+    picks: FxHashMap<u64, Arc<Pick>>,
     /// Kernels that panicked in a call of the program, with the guards of the values; no guards: for all values. Empty in a
     /// good program.
     panics: Vec<(usize, Box<[Guard]>)>,
@@ -74,7 +75,7 @@ impl Table {
         Self {
             dimensions,
             treatments,
-            picks: KeyMap::default(),
+            picks: FxHashMap::default(),
             panics: Vec::new(),
             generation: 0,
             consults: false,
@@ -173,20 +174,15 @@ impl Table {
         }
         let mut slots = Vec::new();
         for (slot, guard) in pick.guards.iter().enumerate() {
-            match (guard, self.treatments[slot]) {
-                (Guard::Is(_), Treatment::Category)
-                | (Guard::Equals(_), Treatment::Exact | Treatment::Bucket(_)) => {}
-                (Guard::Within(bucket), Treatment::Exact | Treatment::Bucket(_)) => {
-                    let dimension = self.dimensions[slot];
-                    if dimension.kind == DimensionKind::Exact
-                        || bucket.up_to <= 0.0
-                        || dimension.bucket(bucket.up_to) != *bucket
-                    {
-                        return false;
-                    }
-                    if self.treatments[slot] == Treatment::Exact {
-                        slots.push(slot);
-                    }
+            let (now, dimension) = (self.treatments[slot], self.dimensions[slot]);
+            let makes = |treatment: Treatment| treatment.guard(guard.value()).as_ref() == Some(guard);
+            match now {
+                _ if makes(now) => {}
+                Treatment::Bucket(_) if makes(Treatment::Exact) => {}
+                Treatment::Exact
+                    if dimension.kind != DimensionKind::Exact && makes(Treatment::Bucket(dimension)) =>
+                {
+                    slots.push(slot);
                 }
                 _ => return false,
             }
@@ -196,15 +192,10 @@ impl Table {
     }
 
     /// Stores a pick whose guards fit the treatments, or are narrower.
-    fn put(&mut self, mut pick: Pick) -> bool {
-        for (slot, treatment) in self.treatments.iter().enumerate() {
-            if let (Guard::Equals(x), Treatment::Bucket(_)) = (&pick.guards[slot], treatment) {
-                let Some(wider) = treatment.guard(Scalar::Number(*x)) else { return false };
-                pick.guards[slot] = wider;
-            }
-        }
-        let Some(key) = key_of_guards(&self.treatments, &pick.guards) else { return false };
-        self.picks.insert(key, Arc::new(pick));
+    fn put(&mut self, pick: Pick) -> bool {
+        let values: Vec<Scalar<'_>> = pick.guards.iter().map(Guard::value).collect();
+        let (Some(guards), Ok(key)) = (self.guards(&values), self.key(&values)) else { return false };
+        self.picks.insert(key, Arc::new(Pick { guards, ..pick }));
         true
     }
 

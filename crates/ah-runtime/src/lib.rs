@@ -66,7 +66,7 @@ mod warnings;
 
 pub use ah_types;
 pub use ah_types::Unsure;
-pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError, TopK};
+pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError};
 pub use drift::{Drift, DriftReport};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::expr::Expr;
+use ah_types::log::{Collection, Metadata};
 use ah_types::{Device, Features, Outcome, Scalar};
 
 use arc_swap::{ArcSwap, Guard};
@@ -17,9 +18,6 @@ use crate::heuristics::Heuristic;
 use crate::panics::caught;
 use crate::warnings::Warnings;
 
-/// The choices worth autotuning; see [`AutoHeuristic::top_k`].
-pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
-
 /// A decision point: named choices, a fallback, the features of a context, and the heuristics found for it.
 /// Make it once and ask it from any thread.
 ///
@@ -30,7 +28,6 @@ pub struct AutoHeuristic {
     pub(super) fallback: usize,
     pub(super) features: Features,
     pub(super) precondition: Option<Expr>,
-    pub(super) always_included: Vec<usize>,
     /// Folders whose models come first.
     pub(super) model_folders: Vec<PathBuf>,
     /// Heuristics given to this decision point; registered ones come after them.
@@ -89,7 +86,7 @@ impl AutoHeuristic {
     /// Returns the log that measurements are appended to; `None` if the user has no folder for it.
     #[must_use]
     pub fn log_path(&self) -> Option<&Path> {
-        self.recorder.path()
+        self.recorder.path.as_deref()
     }
 
     /// Returns the choice to take for these values: one per feature, in the order of the builder's calls.
@@ -122,7 +119,7 @@ impl AutoHeuristic {
                 caught(|| feedback(choice)).unwrap_or_else(|panic| Outcome::failed(panic.reason()))
             };
             let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
-            if let Err(error) = self.recorder.append(values, outcomes) {
+            if let Err(error) = self.record(values, outcomes) {
                 self.warn_unrecorded(&error);
             }
         }
@@ -160,7 +157,20 @@ impl AutoHeuristic {
                 known: self.choices.clone(),
             });
         }
-        self.recorder.append(values, timings)
+        self.record(values, timings)
+    }
+
+    fn record<'a>(
+        &self,
+        values: &[Scalar<'_>],
+        outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
+    ) -> Result<(), RecordError> {
+        let schema = self.features.base();
+        self.recorder.append(schema, values, outcomes, |collection| {
+            let (device, fallback) = (Some(self.device.clone()), vec![self.choices[self.fallback].clone()]);
+            let collection = Collection { device, fallback, ..collection };
+            Metadata::new(&self.name, schema, self.choices.clone(), collection)
+        })
     }
 
     /// Warns that measurements are not in the log.
@@ -168,12 +178,16 @@ impl AutoHeuristic {
         self.recorder.warn(format!("{}: measurements are lost: {error}", self.name));
     }
 
-    /// Returns the choices worth autotuning: the `k` best of the heuristic's ranking, best first, then the
-    /// always-included ones.
+    /// Returns the choices worth autotuning: the `k` best of the heuristic's ranking, best first.
     ///
     /// # Errors
     /// Why there is no ranking; then autotune all choices.
-    pub fn top_k(&self, values: &[Scalar<'_>], k: usize, available: &dyn Fn(usize) -> bool) -> TopK<'_> {
+    pub fn top_k(
+        &self,
+        values: &[Scalar<'_>],
+        k: usize,
+        available: &dyn Fn(usize) -> bool,
+    ) -> Result<Vec<&str>, Reason> {
         if self.collects {
             return Err(Reason::Collecting);
         }
@@ -181,18 +195,13 @@ impl AutoHeuristic {
             let mut best = Vec::new();
             binding.ranked(&self.features, values, &mut |choice| {
                 if best.len() < k && available(choice) {
-                    best.push(choice);
+                    best.push(self.choices[choice].as_str());
                 }
             })?;
             if best.is_empty() && k > 0 {
                 return Err(Reason::NotAvailable);
             }
-            for &choice in self.always_included.iter().filter(|&&choice| available(choice)) {
-                if !best.contains(&choice) {
-                    best.push(choice);
-                }
-            }
-            Ok(best.into_iter().map(|choice| self.choices[choice].as_str()).collect())
+            Ok(best)
         })
     }
 
@@ -202,7 +211,7 @@ impl AutoHeuristic {
     pub fn explain(&self) -> String {
         let bindings = self.bindings();
         let state = match (self.collects, self.consults) {
-            (true, _) => match self.recorder.path() {
+            (true, _) => match &self.recorder.path {
                 Some(path) => format!("collects into {}", path.display()),
                 None => "collects, but has no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned(),
             },

@@ -1,7 +1,7 @@
 //! Setting up a decision point. The builder checks everything, once.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ah_types::expr::{self, ExprError};
 use ah_types::{
@@ -42,7 +42,6 @@ pub struct Builder {
     features: Vec<Feature>,
     derived: Vec<DerivedFeature>,
     precondition: Option<String>,
-    always_included: Vec<String>,
     heuristics: Vec<Arc<dyn Heuristic>>,
     models: Vec<PathBuf>,
     pins: Vec<String>,
@@ -63,9 +62,6 @@ pub enum SetupError {
     /// No fallback, or one that is not among the choices.
     #[error("{name}: the fallback {fallback:?} is not among the choices {}", choices.join(", "))]
     Fallback { name: String, fallback: String, choices: Vec<String> },
-    /// An always-included choice does not exist.
-    #[error("{name}: the always-included choice {choice:?} is not among the choices")]
-    AlwaysIncluded { name: String, choice: String },
     /// Two features share a name.
     #[error(transparent)]
     Feature(#[from] DuplicateFeature),
@@ -148,12 +144,6 @@ impl Builder {
         self
     }
 
-    /// Adds a choice that [`AutoHeuristic::top_k`] always includes, for example the vendor's library.
-    pub fn always_include(mut self, choice: &str) -> Self {
-        self.always_included.push(choice.to_owned());
-        self
-    }
-
     /// Adds a heuristic for this decision point; it comes before registered ones.
     pub fn heuristic(mut self, heuristic: impl Heuristic + 'static) -> Self {
         self.heuristics.push(Arc::new(heuristic));
@@ -222,17 +212,9 @@ impl Builder {
             return Err(SetupError::Choices { name, found: self.choices });
         }
         let fallback = self.fallback.unwrap_or_else(|| self.choices[0].clone());
-        let position = |choice: &str| self.choices.iter().position(|c| c == choice);
-        let Some(fallback) = position(&fallback) else {
+        let Some(fallback) = self.choices.iter().position(|choice| *choice == fallback) else {
             return Err(SetupError::Fallback { name, fallback, choices: self.choices });
         };
-        let mut always_included = Vec::new();
-        for choice in self.always_included {
-            match position(&choice) {
-                Some(index) => always_included.push(index),
-                None => return Err(SetupError::AlwaysIncluded { name, choice }),
-            }
-        }
         let features = Features::new(Schema::new(self.features)?, &self.derived)?;
         let precondition = match self.precondition {
             None => None,
@@ -260,17 +242,19 @@ impl Builder {
         };
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
         let log = self.log.or_else(|| environment.log_file(&name, &device));
-        let fallback_name = &self.choices[fallback];
-        let mut recorder =
-            Recorder::new(log, &name, features.base(), &self.choices, fallback_name, &device, self.timing);
-        recorder.is_requested = collects && self.role == Role::FromEnvironment;
+        let recorder = Recorder {
+            path: log,
+            timing: self.timing,
+            log: Mutex::default(),
+            is_requested: collects && self.role == Role::FromEnvironment,
+            warnings: Warnings::default(),
+        };
         let auto_heuristic = AutoHeuristic {
             name,
             choices: self.choices,
             fallback,
             features,
             precondition,
-            always_included,
             model_folders: environment.model_folders,
             heuristics,
             pins: self.pins,

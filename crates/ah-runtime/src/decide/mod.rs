@@ -11,6 +11,6 @@ mod builder;
 mod recorder;
 
 pub use answer::{Answer, Reason};
-pub use auto_heuristic::{AutoHeuristic, TopK};
+pub use auto_heuristic::AutoHeuristic;
 pub use builder::{Builder, Role, SetupError};
 pub use recorder::RecordError;

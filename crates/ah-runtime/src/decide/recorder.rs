@@ -1,11 +1,11 @@
 //! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use ah_types::log::{Collection, LOG_FORMAT, LogError, LogWriter, Metadata};
-use ah_types::{Context, Device, Outcome, Scalar, Schema, TimingPolicy};
+use ah_types::{Context, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
 use crate::sync::lock;
@@ -15,13 +15,12 @@ use crate::warnings::Warnings;
 #[derive(Debug)]
 pub(super) struct Recorder {
     /// `None` if the user has no folder for it.
-    path: Option<PathBuf>,
-    metadata: Metadata,
-    schema: Schema,
-    log: Mutex<Option<LogWriter>>,
+    pub(super) path: Option<PathBuf>,
+    pub(super) timing: Option<TimingPolicy>,
+    pub(super) log: Mutex<Option<LogWriter>>,
     /// True if a variable of the environment asks for this log.
     pub(super) is_requested: bool,
-    warnings: Warnings,
+    pub(super) warnings: Warnings,
 }
 
 /// Measurements were not appended to the log.
@@ -43,38 +42,6 @@ pub enum RecordError {
 }
 
 impl Recorder {
-    pub(super) fn new(
-        path: Option<PathBuf>,
-        optimization: &str,
-        schema: &Schema,
-        choices: &[String],
-        fallback: &str,
-        device: &Device,
-        timing: Option<TimingPolicy>,
-    ) -> Self {
-        let collection = Collection {
-            format: LOG_FORMAT,
-            device: Some(device.clone()),
-            timing,
-            fallback: vec![fallback.to_owned()],
-            tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
-            // The program's own inputs; none is drawn.
-            ..Collection::default()
-        };
-        Self {
-            path,
-            metadata: Metadata::new(optimization, schema, choices.to_vec(), collection),
-            schema: schema.clone(),
-            log: Mutex::default(),
-            is_requested: false,
-            warnings: Warnings::default(),
-        }
-    }
-
-    pub(super) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
     pub(super) fn warn(&self, warning: impl Display) {
         if self.is_requested {
             self.warnings.warn_user(warning);
@@ -83,15 +50,17 @@ impl Recorder {
         }
     }
 
-    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. An input is lost, with
+    /// Appends all samples of one input; `metadata` completes that of a log to be opened. A skipped choice has no row; a failed one has `inf`. An input is lost, with
     /// an error, if another process holds the log's lock for longer than [`files::PATIENCE`].
     pub(super) fn append<'a>(
         &self,
+        schema: &Schema,
         values: &[Scalar<'_>],
         outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
+        metadata: impl FnOnce(Collection) -> Metadata,
     ) -> Result<(), RecordError> {
         let mut context = Context::new();
-        for (slot, feature) in self.schema.features().iter().enumerate() {
+        for (slot, feature) in schema.features().iter().enumerate() {
             let value = values.get(slot).map(|scalar| scalar.to_value());
             let defined = value
                 .filter(|v| v.kind() == feature.kind && v.as_scalar().number().is_none_or(f64::is_finite));
@@ -114,17 +83,27 @@ impl Recorder {
         let mut log = lock(&self.log);
         let writer = match &mut *log {
             Some(writer) => writer,
-            closed => closed.insert(self.open()?),
+            closed => closed.insert(self.open(schema, metadata)?),
         };
         writer.append_input(&context, samples.iter().map(|(choice, ms)| (choice.as_str(), *ms)))?;
         Ok(())
     }
 
-    fn open(&self) -> Result<LogWriter, RecordError> {
-        let path = self.path().ok_or(RecordError::NoFolder)?;
-        let regular = files::expect_regular(path);
-        regular.map_err(LogError::io(path, "open"))?;
-        let (writer, torn) = LogWriter::open(path, &self.metadata, &self.schema, Some(files::PATIENCE))?;
+    fn open(
+        &self,
+        schema: &Schema,
+        metadata: impl FnOnce(Collection) -> Metadata,
+    ) -> Result<LogWriter, RecordError> {
+        let path = self.path.as_deref().ok_or(RecordError::NoFolder)?;
+        files::expect_regular(path).map_err(LogError::io(path, "open"))?;
+        let metadata = metadata(Collection {
+            format: LOG_FORMAT,
+            timing: self.timing,
+            tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
+            // The program's own inputs; none is drawn.
+            ..Collection::default()
+        });
+        let (writer, torn) = LogWriter::open(path, &metadata, schema, Some(files::PATIENCE))?;
         if let Some(torn) = torn {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }

@@ -13,7 +13,7 @@ use super::event::Events;
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
 use super::picker::{Eligibility, Picker, Timer};
-use super::picks::{self, Dimension, KernelSet, KernelVersion, KeyFeature, Table};
+use super::picks::{self, Dimension, Head, Table};
 use crate::decide::{AutoHeuristic, Builder as DecisionBuilder, SetupError};
 use crate::environment::Environment;
 use crate::find;
@@ -174,20 +174,14 @@ impl<F> Builder<F> {
             exists
         });
         let schema = decision.features().base();
-        let (versions, functions): (Vec<_>, Vec<F>) =
-            self.kernels.into_iter().map(|(name, version, f)| (KernelVersion { name, version }, f)).unzip();
-        let features = schema.features().iter();
-        let kernel_set = KernelSet {
-            name: name.clone(),
-            device: decision.device().clone(),
-            kernels: versions,
-            features: features.map(|f| KeyFeature { name: f.name.clone(), kind: f.kind }).collect(),
-        };
+        let (versions, functions): (Vec<String>, Vec<F>) =
+            self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
+        let head = Head::new(&decision, &versions);
         let lookup = self.lookup;
         let mut files = Vec::new();
         if lookup.is_none() {
             if self.caches {
-                files.extend(cache_file(&environment, &kernel_set));
+                files.extend(cache_file(&environment, &decision, &head));
             }
             files.extend(self.record);
         }
@@ -211,17 +205,17 @@ impl<F> Builder<F> {
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             files,
             writing: Mutex::new(()),
-            kernels: kernel_set,
+            head,
             decision,
         };
         for file in &picker.files {
-            match picks::read(file, &picker.kernels) {
-                Ok(found) => picker.add(found.unwrap_or_default()),
+            match picks::read(file, &picker.head) {
+                Ok(found) => picker.add(found),
                 Err(error) => log::warn!("{name}: {error}; ignored"),
             }
         }
         if let Some(lookup) = lookup {
-            match picker.kernels.parse(&lookup) {
+            match picker.head.parse(&lookup) {
                 Ok(picks) => picker.add(picks),
                 Err(error) => log::warn!(
                     "{name}: not a recording of this program: {error}; the fallback runs unless a heuristic decides"
@@ -272,13 +266,13 @@ fn dimensions(
 }
 
 /// Returns the file of the picks on this device; `None` if there is no folder for it.
-fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<PathBuf> {
-    let folder = environment.picks_folder(&kernels.device);
+fn cache_file(environment: &Environment, decision: &AutoHeuristic, head: &Head) -> Option<PathBuf> {
+    let folder = environment.picks_folder(decision.device());
     if folder.is_none() && environment.picks.is_none() {
         log::info!(
             "{}: no folder for the picks: set AUTOHEURISTIC_CACHE_DIR, or every start measures again",
-            kernels.name
+            decision.name()
         );
     }
-    Some(folder?.join(kernels.file_name()))
+    Some(folder?.join(head.file_name()))
 }

@@ -57,7 +57,7 @@ pub use builder::{Builder, MultiKernelError};
 pub use event::{Event, Miss};
 pub use kernels::MultiKernel;
 pub use measure::POLICY;
-pub use picks::{Bucket, Dimension, Guard, PicksError};
+pub use picks::{Bucket, Dimension, Guard};
 pub use trial::{Agrees, Attempt};
 
 /// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ah_types::{Outcome, Scalar, TimingPolicy};
+use ah_types::{Feature, Outcome, Scalar, TimingPolicy};
 use arc_swap::ArcSwap;
 
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::winner;
-use super::picks::{self, KernelSet, Pick, Table, Widening};
+use super::picks::{self, Head, Pick, Table, Widening};
 use crate::decide::AutoHeuristic;
 use crate::find;
 use crate::sync::lock;
@@ -29,7 +29,7 @@ pub(super) type Measure<'a> = &'a mut dyn FnMut(&dyn Fn(usize) -> bool) -> Vec<O
 pub(super) struct Picker {
     pub(super) decision: AutoHeuristic,
     pub(super) eligible: Vec<Option<Eligibility>>,
-    pub(super) kernels: KernelSet,
+    pub(super) head: Head,
     pub(super) table: ArcSwap<Table>,
     /// Held while the table is replaced.
     pub(super) changing: Mutex<()>,
@@ -182,7 +182,7 @@ impl Picker {
         Some(match table.nearest_miss(values) {
             None => Miss::First,
             Some((slot, guard)) => {
-                let feature = &self.kernels.features[slot].name;
+                let feature = &self.features()[slot].name;
                 let found = format!("{feature} = {}", values[slot].to_value());
                 Miss::Guard { guard: guard.of(feature).to_string(), found }
             }
@@ -200,7 +200,7 @@ impl Picker {
             widened
         });
         for &Widening { slot, first, second } in &widened {
-            let feature = self.kernels.features[slot].name.clone();
+            let feature = self.features()[slot].name.clone();
             self.events.add(self.decision.name(), Event::Dynamic { feature, first, second });
         }
         !widened.is_empty()
@@ -300,18 +300,22 @@ impl Picker {
         let _writing = lock(&self.writing);
         let table = self.table.load();
         for file in &self.files {
-            if let Err(error) = picks::write(file, &self.kernels, &table) {
+            if let Err(error) = picks::write(file, &self.head, &table) {
                 self.warnings.warn(format!("{error}; only this process remembers new picks"));
             }
         }
     }
 
+    fn features(&self) -> &[Feature] {
+        self.decision.features().base().features()
+    }
+
     fn name_of(&self, kernel: usize) -> String {
-        self.kernels.kernels[kernel].name.clone()
+        self.decision.choices()[kernel].clone()
     }
 
     fn context(&self, values: &[Scalar<'_>]) -> String {
-        let features = self.kernels.features.iter();
+        let features = self.features().iter();
         let pairs = features.zip(values).map(|(f, value)| format!("{}={}", f.name, value.to_value()));
         pairs.collect::<Vec<_>>().join(" ")
     }
@@ -323,7 +327,7 @@ impl Picker {
             let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
         }
         for pick in table.picks() {
-            let features = self.kernels.features.iter();
+            let features = self.features().iter();
             let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
             let guards = guards.collect::<Vec<_>>().join(" and ");
             let ms = |kernel: usize| Milliseconds(pick.ms[kernel].unwrap_or(f64::INFINITY));

@@ -150,14 +150,14 @@ fn its_own_precondition_counts_first() {
 }
 
 #[test]
-fn top_k_ranks_and_always_includes() {
+fn top_k_ranks() {
     let model = LoadedModel::from(pad_mm("Test", None));
-    let auto = builder().always_include("orig").heuristic(model).build().unwrap();
+    let auto = builder().heuristic(model).build().unwrap();
     let top = |dtype, k, available: &dyn Fn(usize) -> bool| {
         auto.top_k(&values(dtype, 101.0, 64.0), k, available).map(|names| names.join(" "))
     };
-    assert_eq!(top("float32", 1, &|_| true).unwrap(), "pad orig");
-    assert_eq!(top("float32", 2, &|_| true).unwrap(), "pad stream orig");
+    assert_eq!(top("float32", 1, &|_| true).unwrap(), "pad");
+    assert_eq!(top("float32", 2, &|_| true).unwrap(), "pad stream");
     assert_eq!(top("float32", 3, &|_| true).unwrap(), "pad stream orig");
     assert_eq!(top("float32", 2, &|choice| choice != 1).unwrap(), "stream orig");
     // Not sure which choice is best, the heuristic still ranks them.
@@ -226,7 +226,6 @@ fn setting_up_names_what_does_not_fit() {
     fails(AutoHeuristic::builder("x"), "one or more choices");
     fails(AutoHeuristic::builder("x").choices(["a", "a"]), "distinct names");
     fails(AutoHeuristic::builder("x").choices(["a"]).fallback("b"), "\"b\" is not among the choices a");
-    fails(AutoHeuristic::builder("x").choices(["a"]).always_include("b"), "\"b\"");
     fails(builder().numerical("k"), "\"k\" occurs twice");
     fails(builder().precondition("m +"), "precondition: ");
     fails(builder().precondition("m + 1"), "a truth value");

@@ -8,8 +8,7 @@ mod guard;
 mod shape_key;
 mod table;
 
-pub use file::PicksError;
-pub(super) use file::{KernelSet, KernelVersion, KeyFeature, read, write};
+pub(super) use file::{Head, read, write};
 pub use guard::{Bucket, Guard};
 pub use shape_key::Dimension;
 pub(super) use table::{Pick, Table, Widening};

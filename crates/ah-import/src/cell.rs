@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use serde_json::Value as Json;
 
 use crate::error::ImportError;
-use crate::params::Unit;
+use crate::tools::Tool;
 
 /// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
 pub struct Table {
@@ -24,18 +24,14 @@ pub struct Row {
 }
 
 /// The roles that a format gives to its columns. A flag overrides each.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Defaults {
     /// The features, without a column that a flag names for the choice.
     pub features: IndexSet<String>,
     /// The columns of the choice, without those that a flag names as features.
     pub choice: IndexSet<String>,
-    /// The column of the times.
-    pub time: Vec<String>,
-    /// The unit of the times, where the format has one.
-    pub unit: Option<Unit>,
-    /// Texts in place of a time that mean that the choice failed.
-    pub failed: &'static [&'static str],
+    /// The tool that wrote the file: it names the column of the times, which are in milliseconds.
+    pub tool: Option<Tool>,
 }
 
 /// One cell of a table.

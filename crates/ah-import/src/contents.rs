@@ -13,7 +13,7 @@ use crate::error::ImportError;
 use crate::params::ImportParams;
 use crate::report::ImportReport;
 use crate::roles::{Column, Roles};
-use crate::row::{RowReader, SEPARATOR};
+use crate::row::{ReadRow, SEPARATOR};
 use crate::table;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
@@ -37,10 +37,8 @@ pub struct Contents {
     times: Vec<Time>,
     rows: Vec<TableRow>,
     bad_rows: Tally,
-    /// The features, in the order of each input's text.
-    features: Vec<Column>,
-    /// Whether nobody named the unit of the times.
-    is_unit_assumed: bool,
+    /// The roles of the first table's columns; the features are in the order of each input's text.
+    roles: Roles,
     /// The counts of times so far.
     counts: ImportReport,
 }
@@ -79,10 +77,10 @@ impl Contents {
         if contents.rows.is_empty() {
             return too_little("the table has no rows to import", "measure some inputs first");
         }
-        let features = (0..contents.features.len()).map(|slot| contents.feature(slot, params));
+        let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
             .map_err(|e| ImportError::parameter("--features", "each column once", e.to_string()))?;
-        if contents.is_unit_assumed && contents.are_mostly_short() {
+        if contents.roles.rules.is_assumed && contents.are_mostly_short() {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
             return Err(ImportError::parameter("--unit", "the unit of the times (ns, us, ms or s)", found));
         }
@@ -97,26 +95,22 @@ impl Contents {
         let table = table::open(path, params)?;
         let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
         let constants: Vec<Cell> = constants.collect();
-        let mut reader = RowReader::new(Roles::find(path, &table, params)?);
+        let roles = Roles::find(path, &table, params)?;
         if index == 0 {
-            let Roles { features, unused, rules, .. } = &reader.roles;
-            self.is_unit_assumed = rules.is_assumed;
-            self.counts.unused.clone_from(unused);
-            let unit = if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() };
-            self.counts.unit = unit;
-            self.features.clone_from(features);
+            self.roles = roles.clone();
         }
-        reader.roles.same_features(path, &self.features, &params.tables[0])?;
+        roles.same_features(path, &self.roles.features, &params.tables[0])?;
+        let mut read_row = ReadRow::default();
         for row in table.rows {
             let read = row.and_then(|Row { number, mut cells }| {
                 cells.extend_from_slice(&constants);
-                match reader.read(&cells) {
+                match roles.read(&cells, &mut read_row) {
                     Ok(()) => Ok(number),
                     Err(fault) => Err(fault.at(path, number).into()),
                 }
             });
             match read {
-                Ok(number) => self.add(index, &number, &reader)?,
+                Ok(number) => self.add(index, &number, &read_row)?,
                 Err(ImportError::Log(LogError::Malformed(fault)))
                     if params.skip_bad_rows && fault.row.is_some() =>
                 {
@@ -129,7 +123,7 @@ impl Contents {
     }
 
     /// Adds the row that was read last.
-    fn add(&mut self, table: usize, number: &RowNumber, read: &RowReader) -> Result<(), ImportError> {
+    fn add(&mut self, table: usize, number: &RowNumber, read: &ReadRow) -> Result<(), ImportError> {
         // 2^32 names would not fit into memory.
         let number_of = |names: &mut IndexSet<String>, name: &String| {
             let known = names.get_index_of(name);
@@ -164,7 +158,7 @@ impl Contents {
     /// # Errors
     /// The first odd row, where some values are numbers and others are names.
     fn feature(&self, slot: usize, params: &ImportParams) -> Result<Feature, Fault> {
-        let Column { name, categorical, .. } = &self.features[slot];
+        let Column { name, categorical, .. } = &self.roles.features[slot];
         let value = |row: &TableRow| self.inputs[row.input as usize].split(SEPARATOR).nth(slot).unwrap_or("");
         let is_number = |row: &&TableRow| ah_types::number(value(row)).is_some();
         let (numbers, names): (Vec<&TableRow>, Vec<&TableRow>) =
@@ -223,6 +217,7 @@ impl Contents {
             );
         }
         let names = |kind| self.schema.names(kind).map(str::to_owned).collect();
+        let rules = &self.roles.rules;
         let mut choice_names: Vec<String> = self.choices.into_iter().collect();
         choice_names.sort_unstable();
         ImportReport {
@@ -232,6 +227,8 @@ impl Contents {
             choices: choice_names.len(),
             choice_names,
             bad_rows,
+            unit: if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() },
+            unused: self.roles.unused,
             numerical: names(FeatureKind::Numerical),
             categorical: names(FeatureKind::Categorical),
             warnings,
@@ -272,9 +269,9 @@ impl Contents {
                 number.unsigned_abs()
             )
         };
-        let others = match self.counts.unused.is_empty() {
+        let others = match self.roles.unused.is_empty() {
             true => String::new(),
-            false => format!(" Columns without a role: {}.", listed(&self.counts.unused)),
+            false => format!(" Columns without a role: {}.", listed(&self.roles.unused)),
         };
         Some(format!(
             "rows contradict each other (pairs of an input and a choice: {}). The first: {}, {}. Is a feature missing from \

@@ -21,7 +21,7 @@ pub struct Column {
 }
 
 /// The role of each column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Roles {
     pub features: Vec<Column>,
     /// The columns whose values make up the choice; empty in a wide table.
@@ -50,13 +50,14 @@ impl Roles {
         let is_unused = |(at, _): &(usize, &String)| !of_features.contains(at) && !others.contains(at);
         let unused = table.columns.iter().enumerate().filter(is_unused).map(|(_, name)| name.clone());
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
-        let unit = params.unit.or_else(|| named_unit(params)).or(defaults.unit);
+        let unit = params.unit.or_else(|| named_unit(params)).or(defaults.tool.map(|_| Unit::Ms));
+        let of_tool = defaults.tool.iter().flat_map(|tool| tool.failed);
         let rules = TimeRules {
             unit: unit.unwrap_or_default(),
             is_assumed: unit.is_none() && !params.higher_is_better,
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
-            failed: failed.chain(defaults.failed.iter().map(|&text| text.to_owned())).collect(),
+            failed: failed.chain(of_tool.map(|&text| text.to_owned())).collect(),
         };
         Ok(Self { features, choice, times, unused: unused.collect(), rules })
     }
@@ -184,11 +185,11 @@ impl<'a> Finder<'a> {
                 "the columns that make up the choice, or --wide where each choice has a column of times";
             return Err(self.missing("--choice", expected));
         }
-        let time = if self.params.time.is_empty() { &defaults.time } else { &self.params.time };
-        if time.is_empty() {
-            return Err(self.missing("--time", "the column of the times"));
-        }
-        let time = self.all("--time", time)?;
+        let time = match (&self.params.time[..], defaults.tool) {
+            ([], Some(tool)) => vec![self.column("--time", tool.time)?],
+            ([], None) => return Err(self.missing("--time", "the column of the times")),
+            (named, _) => self.all("--time", named)?,
+        };
         if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {
             let expected = "a column that is not the choice";
             return Err(ImportError::parameter("--time", expected, quoted(&both.name)));

@@ -2,7 +2,6 @@
 
 use ah_types::shown::{listed, quoted};
 use ah_types::{Fault, FeatureKind, fields};
-use rustc_hash::FxHashSet;
 
 use crate::cell::Cell;
 use crate::error::bad_row;
@@ -12,52 +11,36 @@ use crate::times::Timing;
 /// Between the texts of an input's features, none of which contains it.
 pub const SEPARATOR: &str = "\n";
 
-/// Makes rows of a table into inputs, choices and timings. Keeps its buffers from row to row.
-#[derive(Debug)]
-pub struct RowReader {
-    pub roles: Roles,
-    /// For the current row: the texts of the features in the log, joined by [`SEPARATOR`]; nothing for a missing value.
+/// One row of a table. Its buffers are kept from row to row.
+#[derive(Debug, Default)]
+pub struct ReadRow {
+    /// The texts of the features in the log, joined by [`SEPARATOR`]; nothing for a missing value.
     pub input: String,
-    /// For the current row: the choice, or in a wide table one a column, with its timings.
+    /// The choice, or in a wide table one a column, with its timings.
     pub choices: Vec<(String, Vec<Timing>)>,
-    /// The structured names that were checked.
-    checked: FxHashSet<String>,
 }
 
-impl RowReader {
-    pub fn new(roles: Roles) -> Self {
-        let choices = if roles.is_wide() {
-            roles.times.iter().map(|time| (time.name.clone(), Vec::new())).collect()
-        } else {
-            vec![(String::new(), Vec::new())]
-        };
-        Self { roles, input: String::new(), choices, checked: FxHashSet::default() }
-    }
-
-    /// Reads a row into `input` and `choices`.
-    pub fn read(&mut self, cells: &[Cell]) -> Result<(), Fault> {
-        let roles = &self.roles;
-        self.input.clear();
-        for (at, column) in roles.features.iter().enumerate() {
-            self.input.push_str(if at > 0 { SEPARATOR } else { "" });
-            write(column, cells, "a feature", &mut self.input)?;
+impl Roles {
+    /// Reads a row.
+    pub fn read(&self, cells: &[Cell], row: &mut ReadRow) -> Result<(), Fault> {
+        row.input.clear();
+        for (at, column) in self.features.iter().enumerate() {
+            row.input.push_str(if at > 0 { SEPARATOR } else { "" });
+            write(column, cells, "a feature", &mut row.input)?;
         }
-        for (_, timings) in &mut self.choices {
-            timings.clear();
-        }
-        if roles.is_wide() {
-            for (time, (_, timings)) in roles.times.iter().zip(&mut self.choices) {
-                roles.rules.read(&time.name, &cells[time.index], timings)?;
+        // In a wide table each column of times is a choice, in any other one all are repetitions.
+        row.choices.resize_with(if self.is_wide() { self.times.len() } else { 1 }, Default::default);
+        row.choices.iter_mut().for_each(|(_, timings)| timings.clear());
+        for (at, time) in self.times.iter().enumerate() {
+            let (name, timings) = &mut row.choices[if self.is_wide() { at } else { 0 }];
+            if self.is_wide() {
+                name.clone_from(&time.name);
+            } else if at == 0 {
+                name_choice(&self.choice, cells, name)?;
             }
-            return Ok(());
+            self.rules.read(&time.name, &cells[time.index], timings)?;
         }
-        let (name, timings) = &mut self.choices[0];
-        name_choice(&roles.choice, cells, name)?;
-        if roles.choice.len() > 1 && !self.checked.contains(name) {
-            check_structure(&roles.choice, cells, name)?;
-            self.checked.insert(name.clone());
-        }
-        roles.times.iter().try_for_each(|time| roles.rules.read(&time.name, &cells[time.index], timings))
+        Ok(())
     }
 }
 
@@ -96,7 +79,7 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
         let names = listed(columns.iter().map(|column| &column.name));
         return Err(bad_row("the name of a choice", "nothing").in_column(&names));
     }
-    Ok(())
+    if columns.len() > 1 { check_structure(columns, cells, name) } else { Ok(()) }
 }
 
 /// Checks that a structured name can be taken apart again.

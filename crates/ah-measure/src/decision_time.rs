@@ -11,28 +11,17 @@ const REPEATS: u32 = 100;
 /// Decides as generated code does: early returns, here after eight comparisons on four numbers.
 #[inline(never)]
 fn decide(m: f64, k: f64, n: f64, size: f64) -> u32 {
-    if m <= 16.0 {
-        return 1;
+    match () {
+        () if m <= 16.0 => 1,
+        () if k <= 32.0 => 2,
+        () if n <= 64.0 => 3,
+        () if size <= 1e4 => 4,
+        () if m > 4096.0 => 5,
+        () if k > 8192.0 => 6,
+        () if n > 16384.0 => 7,
+        () if size > 1e9 => 8,
+        () => 9,
     }
-    if k <= 32.0 {
-        return 2;
-    }
-    if n <= 64.0 {
-        return 3;
-    }
-    if size <= 1e4 {
-        return 4;
-    }
-    if m > 4096.0 {
-        return 5;
-    }
-    if k > 8192.0 {
-        return 6;
-    }
-    if n > 16384.0 {
-        return 7;
-    }
-    if size > 1e9 { 8 } else { 9 }
 }
 
 /// Returns the least time in nanoseconds of one fixed small decision in Rust: a call and eight comparisons.

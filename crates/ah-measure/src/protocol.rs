@@ -229,10 +229,7 @@ impl Answer {
 
 /// Returns at most 160 characters of a text.
 pub fn shorten(text: &str) -> String {
-    match text.char_indices().nth(160) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ah_types::shown::cut(text, 160)
 }
 
 /// A context on the wire: an object of features and values.

@@ -72,7 +72,8 @@ pub fn reason(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn cut(text: &str, most: usize) -> String {
+/// Returns at most this many characters of a text.
+pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ah_cli::{exit, stdout};
 use ah_measure::{Experiment, Failure, interval::median_interval, sampling::Seed};
-use ah_types::{Context, Optimization, Outcome, TimingPolicy};
+use ah_types::{Context, Outcome, TimingPolicy};
 
 use super::options::seconds;
 use crate::error::CollectError;
@@ -49,8 +49,10 @@ impl CheckWorkerFlags {
         command.args(&self.command[1..]);
         let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
         // A worker without a name gets it from --name later.
-        let mut worker = Worker::start(command, limits, Named::Unless("unnamed".to_owned()), true)?;
-        let Experiment { optimization: Optimization { name, .. }, choices, device, .. } = worker.experiment();
+        let named = Named::ByWorker(Some("unnamed".to_owned()));
+        let mut worker = Worker::start(command, limits, named, true)?;
+        let name = worker.description().name.as_deref().unwrap_or("unnamed");
+        let Experiment { choices, device, .. } = worker.experiment();
         found.push(format!("ok     describe: {name:?}, {} choices, on {device}", choices.len()));
         let fatal = |failure: Failure| CollectError::Device(failure.reason().to_owned());
         let contexts: Vec<Context> = match &self.inputs {

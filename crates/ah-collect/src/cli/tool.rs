@@ -165,10 +165,9 @@ impl Program for Tool {
                 let mut command = Command::new(&words[0]);
                 command.args(&words[1..]);
                 command.envs(device.map(|device| ("CUDA_VISIBLE_DEVICES", device.to_string())));
-                let named = match (&file, &flags.name) {
-                    (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
-                    (None, Some(name)) => Named::Name(name.clone()),
-                    (None, None) => Named::ByWorker,
+                let named = match &file {
+                    Some(file) => Named::Optimization(Box::new(file.optimization.clone())),
+                    None => Named::ByWorker(flags.name.clone()),
                 };
                 Worker::start(command, limits, named, ah_cli::is_verbose())
             };

@@ -71,16 +71,10 @@ fn of_csv(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowN
         for (column, (name, text)) in (1..).zip(header.iter().zip(&record)) {
             // A column that is not a feature has text.
             let is_number = schema.get(name).is_some_and(|f| f.kind == FeatureKind::Numerical);
-            let value = match text.parse::<f64>() {
-                _ if !is_number => Value::from(text),
-                Ok(x) if x.is_finite() => Value::Number(x),
-                _ => {
-                    let (expected, found) = (format!("a number for {name:?}"), format!("{text:?}"));
-                    return Err(Fault::new(expected, found, "mend it")
-                        .at_column(column)
-                        .at(path, line)
-                        .into());
-                }
+            let number = ah_types::number(text).filter(|x| x.is_finite()).map(Value::Number);
+            let Some(value) = (if is_number { number } else { Some(Value::from(text)) }) else {
+                let (expected, found) = (format!("a number for {name:?}"), format!("{text:?}"));
+                return Err(Fault::new(expected, found, "mend it").at_column(column).at(path, line).into());
             };
             context.set(name, value);
         }

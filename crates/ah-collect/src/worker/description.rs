@@ -13,14 +13,8 @@ pub const MOST_CHOICES: usize = 10_000;
 /// Where the optimization of a worker comes from.
 #[derive(Clone, Debug)]
 pub enum Named {
-    /// The worker describes it.
-    #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
-    ByWorker,
-    /// The worker describes it but for its name.
-    #[cfg(feature = "kernels")]
-    Name(String),
-    /// The worker describes it; this is its name unless the worker has one.
-    Unless(String),
+    /// The worker describes it, perhaps but for its name.
+    ByWorker(Option<String>),
     /// It is known already.
     Optimization(Box<Optimization>),
 }
@@ -36,12 +30,9 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
             expect_features(&optimization, &described.features)?;
             *optimization
         }
-        #[cfg(feature = "kernels")]
-        Named::Name(name) => optimization(described, &name)?,
-        Named::Unless(name) => optimization(described, described.name.as_deref().unwrap_or(&name))?,
-        Named::ByWorker => {
-            let name = described.name.as_deref().ok_or("it has no name; give --name NAME")?;
-            optimization(described, name)?
+        Named::ByWorker(name) => {
+            let name = name.as_deref().or(described.name.as_deref());
+            optimization(described, name.ok_or("it has no name; give --name NAME")?)?
         }
     };
     // What the optimization states wins over what the worker measured.

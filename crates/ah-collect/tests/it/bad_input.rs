@@ -94,6 +94,11 @@ fn bad_inputs_files_name_file_line_and_column() {
             "inputs.csv:3:1: expected a number for \"size\", found \"tall\"",
         ),
         ("size,kind\nNaN,pears\n", "inputs.csv:2:1: expected a number for \"size\", found \"NaN\""),
+        // The log would hold its neighbour, 9007199254740992.
+        (
+            "size,kind\n9007199254740993,pears\n",
+            "inputs.csv:2:1: expected a number for \"size\", found \"9007199254740993\"",
+        ),
         ("size,kind\n1,pears,7\n", "inputs.csv:2: expected CSV"),
         ("size,kind\n0,pears\n", "inputs.csv:2: expected a context that fake can measure here"),
     ];

@@ -82,7 +82,7 @@ fn of_records(
         (Some(Ok((_, record))), None) => tools::find(record),
         _ => None,
     };
-    let mut defaults = tool.map_or_else(Defaults::default, |tool| tool.defaults());
+    let mut defaults = Defaults { tool, ..Defaults::default() };
     let (file, under) = (path.to_owned(), under.map(str::to_owned));
     let rows = move |record: Result<(RowNumber, Json), ImportError>, roles: &mut Defaults| {
         let rows = record.and_then(|(number, record)| {

@@ -7,10 +7,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::cell::Defaults;
 use crate::error::bad_file;
-use crate::params::Unit;
 
 /// A tool: how its records are known and read.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tool {
     pub name: &'static str,
     /// Keys that only its records have, as JSON pointers.
@@ -25,14 +24,6 @@ pub struct Tool {
 
 /// A row, and its name if it has one.
 pub type NamedRow = (Option<String>, Map<String, Json>);
-
-impl Tool {
-    /// Returns the roles of the columns before a record is read.
-    pub fn defaults(&self) -> Defaults {
-        let time = vec![self.time.to_owned()];
-        Defaults { time, unit: Some(Unit::Ms), failed: self.failed, ..Defaults::default() }
-    }
-}
 
 /// Reads the part of a record that we need.
 pub fn part<'a, T: Deserialize<'a>>(record: &'a Json) -> Result<T, Fault> {

@@ -11,9 +11,9 @@ from pathlib import Path
 from . import tools
 from .attachment import calls, learn, replay
 from .attachment.settings import MODES, Settings, default_folder
-from .errors import AutoHeuristicError, UsageError
+from .errors import INTERRUPTED, AutoHeuristicError, UsageError
 
-OK, IO_FAILED, INTERRUPTED = 0, 4, 130
+OK, IO_FAILED = 0, 4
 STARTUP = Path(__file__).resolve().parent / "attachment" / "startup"
 """Holds the ``sitecustomize`` by which the Python processes of a program attach when they start."""
 
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _folder(command)
     _seconds(command)
-    command.set_defaults(run=_replay)
+    command.set_defaults(run=lambda options, words: replay.replay(options.folder.resolve(), options.max_seconds))
     return parser
 
 
@@ -160,10 +160,6 @@ def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
         raise UsageError(f"{options.folder}: expected DEVICE/{calls.FILE}, found none; attach to a program first")
     print("\n\n".join(map(replay.table, journals)))
     return OK
-
-
-def _replay(options: argparse.Namespace, words: Sequence[str]) -> int:
-    return replay.replay(options.folder.resolve(), options.max_seconds)
 
 
 if __name__ == "__main__":

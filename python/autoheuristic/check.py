@@ -47,7 +47,9 @@ class Outputs:
 
         This decides which tensors are outputs, and drops the copies of the others.
         """
-        changed = self._tensors if self._named else self._changed()
+        changed = {n: t for n, t in self._tensors.items() if self._named or not _same(t, self._before[n])}
+        # None, where the outputs held the result already.
+        changed = changed or self._tensors
         self._expected = {name: tensor.clone() for name, tensor in changed.items()}
         self._before = {name: self._before[name] for name in self._expected}
         self._allowed = {name: self._largest_difference(tensor) for name, tensor in self._expected.items()}
@@ -73,11 +75,6 @@ class Outputs:
             return 0.0
         share = TOLERANCES.get(str(expected.dtype).split(".")[-1], 0.25) if self._tolerance is None else self._tolerance
         return share * float(_wide(expected).nan_to_num(0.0, 0.0, 0.0).abs().amax())
-
-    def _changed(self) -> Mapping[str, Any]:
-        changed = {n: t for n, t in self._tensors.items() if not _same(t, self._before[n])}
-        # None, where the outputs held the result already.
-        return changed or self._tensors
 
 
 def _is_tensor(value: Any) -> bool:

@@ -50,12 +50,10 @@ class GpuClock:
         times = [math.inf] * len(launches)
         todo = list(range(len(launches)))
         for _ in range(MOST_ATTEMPTS):
-            late = []
-            for i, (ms, in_time) in zip(todo, self._once([launches[i] for i in todo], cold)):
+            found = [*zip(todo, self._once([launches[i] for i in todo], cold))]
+            for i, (ms, in_time) in found:
                 times[i] = ms if in_time else min(times[i], ms)
-                if not in_time:
-                    late.append(i)
-            todo = late
+            todo = [i for i, (_, in_time) in found if not in_time]
             if not todo:
                 break
         return times

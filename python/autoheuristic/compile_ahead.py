@@ -124,7 +124,8 @@ class Work:
 
         One job alone is left to the launch.
         """
-        count = min(len(self.jobs), _cores())
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        count = min(len(self.jobs), cores)
         if count < 2:
             return
         # Each process takes the next number from the pipe, so none idles while another has a queue.
@@ -207,7 +208,3 @@ def _has_ended(child: int, options: int = getattr(os, "WNOHANG", 0)) -> bool:
         return os.waitpid(child, options)[0] == child
     except ChildProcessError:
         return True  # The program ignores SIGCHLD.
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

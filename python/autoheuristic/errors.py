@@ -6,6 +6,9 @@ The command line maps them to the exit codes that all tools of the project share
 
 from __future__ import annotations
 
+INTERRUPTED = 130
+"""The exit code of a run that a person ends."""
+
 
 class AutoHeuristicError(Exception):
     """The base of all errors of this package."""

@@ -20,6 +20,7 @@ from .kernel import Call
 if TYPE_CHECKING:
     from .tuner import Tuner
 
+TRUTHS = {"True": True, "False": False}
 CATEGORIES = ("bool", "str")
 """The annotations of a parameter that is a category; one without is a number, ``PARAMETER_dtype`` a type."""
 
@@ -78,7 +79,8 @@ class Example:
         names = tuner.arg_names
         self._parameters = inspect.signature(self._make).parameters.values()
         found = [p for p in self._parameters if p.name in names or p.name.removesuffix(DTYPE) in names]
-        self.columns = {p.name: _is_category(p) for p in found}
+        kinds = {p.name: getattr(p.annotation, "__name__", str(p.annotation)) for p in found}
+        self.columns = {name: kind in CATEGORIES or name.endswith(DTYPE) for name, kind in kinds.items()}
         """The features, and whether each is a category."""
         if not self.columns:
             raise UsageError(
@@ -95,7 +97,8 @@ class Example:
 
         """
         wanted = [parameter.name for parameter in self._parameters]
-        grid, args, *kwargs = self._make(**{name: _value(v) for name, v in context.items() if name in wanted})
+        values = {name: TRUTHS.get(value, value) for name, value in context.items() if name in wanted}
+        grid, args, *kwargs = self._make(**values)
         call = Call(grid, tuple(args), dict(kwargs[0]) if kwargs else {})
         for name, found in self._features.read(call).items():
             asked = context[name]
@@ -110,12 +113,3 @@ class Example:
     def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
         """Returns the configurations to measure, of those that pruning leaves: all."""
         return offered
-
-
-def _is_category(parameter: inspect.Parameter) -> bool:
-    annotation = getattr(parameter.annotation, "__name__", str(parameter.annotation))
-    return annotation in CATEGORIES or parameter.name.endswith(DTYPE)
-
-
-def _value(value: Any) -> Any:
-    return {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value

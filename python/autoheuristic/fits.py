@@ -32,13 +32,11 @@ class Fits:
     def why_not(self, index: int) -> str | None:
         """Returns why a configuration is predicted not to fit; ``None`` if it may."""
         for smaller, need in self._too_large.items():
-            if smaller != index and _is_as_large(self._configs[index], self._configs[smaller]):
+            config, least = self._configs[index], self._configs[smaller]
+            is_other = smaller != index and config.keys() == least.keys()
+            if is_other and all(_reaches(config[name], least[name]) for name in config):
                 return f"predicted not to fit: a smaller configuration needs {need} bytes of {self._limit}"
         return None
-
-
-def _is_as_large(config: Mapping[str, Any], smaller: Mapping[str, Any]) -> bool:
-    return config.keys() == smaller.keys() and all(_reaches(config[name], smaller[name]) for name in config)
 
 
 def _reaches(value: Any, least: Any) -> bool:

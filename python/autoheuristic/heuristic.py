@@ -47,7 +47,7 @@ class Heuristic:
         """The choice that the promise was made against."""
         self.choose_among: Callable[..., str | None] = module.choose_among
         """``choose_among(offered, *values)`` returns the name of the pick; ``None`` where the heuristic declines."""
-        self._ranked, self._mismatch = module.ranked, module.device_mismatch
+        self._ranked, self.mismatch = module.ranked, module.device_mismatch
         self.is_boosted = hasattr(module, "_MASKED")
         """Whether it adds up trees, in code that ``torch.compile`` cannot trace."""
 
@@ -60,16 +60,6 @@ class Heuristic:
         if picked in offered:
             yield picked
             yield from (name for name in self._ranked(*values) if name in offered and name != picked)
-
-    def mismatch(self, device: dict[str, Any]) -> str | None:
-        """Returns why the heuristic does not hold for this device (the identity of a log), or ``None``."""
-        found: str | None = self._mismatch(
-            device["name"],
-            device["multiprocessors"],
-            capability=tuple(device["capability"]),
-            shared_memory=device["shared_memory"],
-        )
-        return found
 
     def check_choices(self, names: Sequence[str]) -> None:
         """Checks that the heuristic chooses among these configurations.
@@ -94,7 +84,9 @@ def for_this_device(sources: Iterable[Source]) -> Heuristic:
     """
     mismatches = []
     for heuristic in map(Heuristic, sources):
-        mismatch = heuristic.mismatch(device.current())
+        here = device.current()
+        identity = {"capability": tuple(here["capability"]), "shared_memory": here["shared_memory"]}
+        mismatch = heuristic.mismatch(here["name"], here["multiprocessors"], **identity)
         if mismatch is None:
             return heuristic
         mismatches.append(f"{heuristic.shown}: {mismatch}")

@@ -25,8 +25,6 @@ class Log:
         self.metadata, self.features = metadata, features
         self.name = str(metadata["name"])
         """The optimization."""
-        self.skipped: list[str] = []
-        """The errors of rows that reading passed over."""
         self._numerical = {*metadata["numerical_features"]}
         self._inputs: dict[tuple[Value, ...], dict[str, list[float]]] = {}
 
@@ -40,7 +38,7 @@ class Log:
         return self._inputs
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], skip_bad_rows: bool = False) -> Log:
+    def read(cls, path: str | os.PathLike[str]) -> Log:
         """Reads a log, plain or gzip.
 
         Raises:
@@ -62,12 +60,7 @@ class Log:
                     raise ValueError(f"expected each of the columns {', '.join(wanted)} once")
                 for row in rows:
                     at = rows.line_num + 1
-                    try:
-                        log._add(row)
-                    except ValueError as error:
-                        if not skip_bad_rows:
-                            raise
-                        log.skipped.append(f"{os.fspath(path)}, line {at}: {error}")
+                    log._add(row)
             except (ValueError, KeyError, TypeError, StopIteration, EOFError, csv.Error) as error:
                 found = f"{type(error).__name__}: {error}"
                 raise LogError(f"{os.fspath(path)}, line {at}: expected a log of AutoHeuristic ({found})") from error

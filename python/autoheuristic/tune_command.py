@@ -13,7 +13,7 @@ from .attachment.learn import TOO_SMALL, heuristic_of
 from .environment import file_name
 from .errors import UsageError
 from .example import find_kernel
-from .tuner import Tuner, heuristic_file
+from .tuner import heuristic_file
 
 COMPILING, SHAPE, CELL = 1.1, 0.018, 0.0006
 """Seconds on an H100 with Triton 3.6: of one core to compile a configuration, of a shape, and of each of its times."""
@@ -38,8 +38,17 @@ def tune(kernel: str, inputs: Path, log: Path | None, max_seconds: float, words:
         raise UsageError(
             f"{kernel}: expected a kernel in a file, to write {heuristic.name} beside it; move it into one"
         )
-    tools.say(_estimate(tuner, inputs, max_seconds))
-    limit = [] if max_seconds == float("inf") else ["--max-seconds", f"{max_seconds:.0f}"]
+    with open(inputs, newline="", encoding="utf-8") as file:
+        shapes = max(sum(1 for row in csv.reader(file) if row) - 1, 0)
+    choices, cores = len(tuner.configs), os.cpu_count() or 1
+    is_limited = max_seconds < float("inf")
+    ends = f"; no shape is begun after {max_seconds:.0f} s" if is_limited else ""
+    tools.say(
+        f"{shapes} shapes with {choices} configurations: on an H100 about {choices * COMPILING / cores:.0f} s to "
+        f"compile for each kind of arguments on {cores} cores, then about {shapes * (SHAPE + choices * CELL):.0f} s to "
+        f"measure{ends}"
+    )
+    limit = ["--max-seconds", f"{max_seconds:.0f}"] if is_limited else []
     code = tools.run(tools.collecting([kernel], ["--inputs", str(inputs), "-o", str(log), *limit]))
     if code:
         return code
@@ -51,16 +60,3 @@ def tune(kernel: str, inputs: Path, log: Path | None, max_seconds: float, words:
     print(message)
     tools.say(f"Wrote {heuristic} in {time.monotonic() - begin:.0f} s; autoheuristic.tune asks it from now on.")
     return 0
-
-
-def _estimate(tuner: Tuner, inputs: Path, max_seconds: float) -> str:
-    """Returns what will be done, and about how long it takes."""
-    with open(inputs, newline="", encoding="utf-8") as file:
-        shapes = max(sum(1 for row in csv.reader(file) if row) - 1, 0)
-    choices, cores = len(tuner.configs), os.cpu_count() or 1
-    compiling, measuring = choices * COMPILING / cores, shapes * (SHAPE + choices * CELL)
-    limit = "" if max_seconds == float("inf") else f"; no shape is begun after {max_seconds:.0f} s"
-    return (
-        f"{shapes} shapes with {choices} configurations: on an H100 about {compiling:.0f} s to compile for each kind of arguments "
-        f"on {cores} cores, then about {measuring:.0f} s to measure{limit}"
-    )

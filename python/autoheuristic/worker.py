@@ -280,22 +280,8 @@ def _signs_of_life(out: IO[str], request: int) -> Callable[..., None]:
 
 def decide(m: float, n: float, k: float, b: float) -> int:
     """Returns a choice, as generated Python does it: a call, and eight comparisons on four numbers."""
-    if m <= 96.0:
-        return 0
-    if n <= 4096.0:
-        if k <= 128.0:
-            return 1
-        if m <= 512.0:
-            return 2
-        if n <= 100.0:
-            return 3
-        if b <= 4.0:
-            return 4
-        if k <= 300.0:
-            return 5
-        if m <= 700.0:
-            return 6
-    return 7
+    first = 0 if m <= 96.0 else 1 if k <= 128.0 else 2 if n <= 100.0 else 3 if b <= 4.0 else -1
+    return first if first >= 0 else 4 if m <= 700.0 else 5 if k <= 300.0 else 6 if n <= 1000.0 else 7
 
 
 def decision_ns() -> float:

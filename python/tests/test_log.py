@@ -57,12 +57,6 @@ def test_malformed_logs_are_named_with_their_place(path, old, new, message):
         Log.read(path)
 
 
-def test_bad_rows_can_be_passed_over(path):
-    path.write_text(TEXT.replace("a,1.5", "a,nan"))
-    log = Log.read(path, skip_bad_rows=True)
-    assert len(log.inputs()) == 1 and len(log.skipped) == 1 and "line 3" in log.skipped[0]
-
-
 def test_an_empty_file_and_a_short_gzip(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     with pytest.raises(LogError, match="line 1: expected a log"):

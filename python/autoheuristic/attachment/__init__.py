@@ -1,7 +1,7 @@
 """Attaches heuristics to the ``triton.autotune`` kernels of packages, of which no line changes.
 
-``hook`` finds the autotuners, ``attached`` decides their calls, ``settings`` names the files. ``learn`` makes heuristics
-of the logs, ``replay`` measures and reports what was asked.
+``hook`` finds the autotuners, ``attached`` decides their calls, ``settings`` names the files. ``learn`` makes
+heuristics of the logs, ``replay`` measures and reports what was asked.
 """
 
 from __future__ import annotations

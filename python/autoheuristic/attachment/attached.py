@@ -126,7 +126,8 @@ class AttachedKernel:
         """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
         if kwargs.get("warmup"):
             return self._package(args, kwargs)
-        call, decided = _call(args, kwargs), None
+        rest = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+        call, decided = Call(kwargs.get("grid"), args, rest), None
         try:
             self._session.begin()
             state = self._ready(call)
@@ -178,9 +179,7 @@ class AttachedKernel:
         types = [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
         return (*(named[key] for key in tuner.keys if key in named), *types) in tuner.cache
 
-    def _launched(
-        self, state: State, call: Call, features: Mapping[str, Any], answer: str, index: int | None
-    ) -> None:
+    def _launched(self, state: State, call: Call, features: Mapping[str, Any], answer: str, index: int | None) -> None:
         """Remembers a decision, and writes it to the journal."""
         choice = description = None
         if index is not None:
@@ -199,8 +198,3 @@ class AttachedKernel:
     def _warn(self, message: str, error: Exception | None = None) -> None:
         function = getattr(self.autotuner.base_fn, "__name__", "a kernel")
         self._session.warn(f"{self.autotuner.base_fn.__module__}.{function}: {message}")
-
-
-def _call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
-    rest = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-    return Call(kwargs.get("grid"), args, rest)

@@ -31,17 +31,13 @@ def append(path: Path, identity: Identity, package: str, features: Mapping[str, 
         OSError: The file cannot be written.
 
     """
-    line: dict[str, Any] = {
-        "kernel": identity.stem,
-        "module": identity.module,
-        "function": identity.function,
-        "package": package,
-    }
-    line |= {"features": dict(features), **{key: value for key, value in found.items() if value is not None}}
+    known = {key: value for key, value in found.items() if value is not None}
+    line = {"kernel": identity.stem, "module": identity.module, "function": identity.function, "package": package}
+    text = json.dumps({**line, "features": dict(features), **known}) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     # Appends of one write each: two processes never interleave lines on a local disk.
     with open(path, "ab", buffering=0) as file:
-        file.write((json.dumps(line) + "\n").encode())
+        file.write(text.encode())
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
@@ -62,7 +58,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def inputs(journal: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
-    """Returns the last line about each input, by kernel. Lines with other features than the kernel's first are left out."""
+    """Returns the last line about each input, by kernel; none with other features than the kernel's first line."""
     found: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
     for line in read(journal):
         lines = found.setdefault(str(line.get("kernel")), {})

@@ -32,7 +32,7 @@ class Hook:
         self._removed = False
         self._init: Any = None
         self._lock = threading.Lock()
-        session.autotuners = lambda: [kernel.autotuner for kernel in self.kernels()]
+        session.autotuners = lambda: [kernel.autotuner for kernel in list(self._attached.values())]
         atexit.register(self._at_exit)
         if MODULE in sys.modules:
             self.patch(sys.modules[MODULE])
@@ -86,13 +86,9 @@ class Hook:
             if id(tuner) not in self._attached and not self._removed:
                 self._attached[id(tuner)] = AttachedKernel(tuner, self.session, package)
 
-    def kernels(self) -> list[Any]:
-        """Returns the attached kernels."""
-        return list(self._attached.values())
-
     def _at_exit(self) -> None:
         """Warns of packages that were imported and have no tuned kernel."""
-        functions = [kernel.autotuner.base_fn for kernel in self.kernels()]
+        functions = [kernel.autotuner.base_fn for kernel in list(self._attached.values())]
         for package in self.session.settings.packages:
             if package in sys.modules and not any(is_of(function, package) for function in functions):
                 self.session.warn(f"{package}: no triton.autotune kernel of it was imported, so nothing is attached")
@@ -106,6 +102,6 @@ class Hook:
         # Another package may have wrapped the constructor since; then it stays, and attaches nothing.
         if self._init is not None and self._class.__init__ is self._patched:
             self._class.__init__ = self._init
-        for kernel in self.kernels():
+        for kernel in list(self._attached.values()):
             kernel.detach()
         self._attached.clear()

@@ -30,7 +30,8 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
     found = sorted(folder.glob("*/*.txt"))
     if not found:
         raise UsageError(f"{folder}: expected logs of attached kernels (DEVICE/KERNEL_HASH.txt), found none")
-    todo = [log for log in found if not _is_learned(log)]
+    made = {log: log.with_suffix(".py") for log in found}
+    todo = [log for log in found if not made[log].exists() or made[log].stat().st_mtime < log.stat().st_mtime]
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         yield from pool.map(lambda log: _learn(log, words), todo)
 
@@ -58,11 +59,6 @@ def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) ->
             return str(error), TOO_SMALL
     streams = (done.stderr, done.stdout) if done.returncode else (done.stdout,)
     return next(filter(None, map(str.strip, streams)), ""), done.returncode
-
-
-def _is_learned(log: Path) -> bool:
-    heuristic = log.with_suffix(".py")
-    return heuristic.exists() and heuristic.stat().st_mtime >= log.stat().st_mtime
 
 
 def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:

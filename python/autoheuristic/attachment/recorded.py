@@ -115,10 +115,9 @@ def _autotuner(line: Mapping[str, Any]) -> Any:
             except ImportError as error:
                 if name == line["module"]:
                     raise UsageError(f"cannot import {name} ({error}); run where the program runs") from error
-    autotuners = [
-        found for found in gc.get_objects() if issubclass(type(found), Autotuner) and hasattr(found, "base_fn")
-    ]
-    of_function = [found for found in autotuners if found.base_fn.__name__ == line["function"]]
+    autotuners = (found for found in gc.get_objects() if issubclass(type(found), Autotuner))
+    named = (found for found in autotuners if hasattr(found, "base_fn"))
+    of_function = [found for found in named if found.base_fn.__name__ == line["function"]]
     for found in of_function:
         if identify(Kernel(found, distinct(found.configs))).stem == line["kernel"]:
             return found

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import tools
-from ..errors import LogError, UsageError
+from ..errors import INTERRUPTED, LogError, UsageError
 from ..log import Log
 from . import calls
 from .calls import key_of
 
-INTERRUPTED = 130
 ANSWERS = ("heuristic", "first", "package")
 MOST_SHOWN = 3
 LEAST_INPUTS = 10
@@ -121,20 +120,16 @@ def _journal(folder: Path) -> Path:
 
 
 def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> set[tuple[str, ...]]:
-    """Returns the inputs of these lines that the kernel's log holds."""
+    """Returns the inputs of these lines that the kernel's log holds; none if there is no log with these features."""
     names = list(lines[0]["features"])
-    return logged(journal.parent / f"{stem}.txt", names) & {key_of(line["features"], names) for line in lines}
-
-
-def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
-    """Returns the inputs that a log holds; none if there is no such log with these features."""
     try:
-        log = Log.read(path)
+        log = Log.read(journal.parent / f"{stem}.txt")
     except (OSError, LogError):
         return set()
     if sorted(log.features) != sorted(names):
         return set()
-    return {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
+    logged = {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
+    return logged & {key_of(line["features"], names) for line in lines}
 
 
 def table(journal: Path) -> str:
@@ -150,7 +145,7 @@ def table(journal: Path) -> str:
         answers = Counter(line["answer"] for line in lines.values())
         counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
         shown = f"{first.get('module')}.{first.get('function')}: {len(lines)} inputs ({counts})"
-        measured = logged(journal.parent / f"{stem}.txt", list(first["features"]))
+        measured = _measured(journal, stem, [*lines.values()])
         if unmeasured := [line["features"] for key, line in lines.items() if key not in measured]:
             some = "; ".join(" ".join(f"{k}={v}" for k, v in features.items()) for features in unmeasured[:MOST_SHOWN])
             more = "; …" if len(unmeasured) > MOST_SHOWN else ""

@@ -32,11 +32,8 @@ class Session:
         self._lines_left = MOST_LINES
         self._warned: set[str] = set()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._after_fork)
-
-    def _after_fork(self) -> None:
-        # Another thread of the parent may have held the lock; it does not exist here.
-        self.lock = threading.RLock()
+            # Another thread of the parent may have held the lock; it does not exist in the child.
+            os.register_at_fork(after_in_child=lambda: setattr(self, "lock", threading.RLock()))
 
     def begin(self) -> None:
         """Begins to compile what earlier processes launched, at the first call of a kernel."""
@@ -49,7 +46,7 @@ class Session:
             try:
                 from . import variants  # Imports Triton, which is there.
 
-                variants.compile_in_background(self.settings, self.autotuners())
+                variants.compile_picks(self.settings, self.autotuners())
             except Exception as error:
                 self.warn(f"kernels are compiled when they are launched, not before ({type(error).__name__}: {error})")
 

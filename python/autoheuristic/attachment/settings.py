@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,14 +84,14 @@ def default_folder() -> Path:
     return cache_folder() / "attach"
 
 
-def from_environment(variables: Mapping[str, str] | None = None) -> Settings | None:
+def from_environment() -> Settings | None:
     """Returns what the variables ask for; ``None`` if they attach nothing.
 
     Raises:
         UsageError: A variable makes no sense.
 
     """
-    get = (os.environ if variables is None else variables).get
+    get = os.environ.get
     packages = tuple(name.strip() for name in get(PACKAGES, "").split(",") if name.strip())
     if not packages:
         return None

@@ -14,8 +14,7 @@ from typing import Any
 
 from .. import device
 from ..choices import distinct
-from ..compile_ahead import Compilation
-from ..compile_ahead import compile_in_background as compile_these
+from ..compile_ahead import Compilation, compile_in_background
 from ..fits import Fits
 from ..kernel import Call, Kernel
 from . import calls
@@ -26,7 +25,7 @@ MOST_LINES = 1000
 """Lines of the journal that are asked for, the last ones: a heuristic in Python takes 0.2 ms for each."""
 
 
-def compile_in_background(settings: Settings, autotuners: Iterable[Any]) -> None:
+def compile_picks(settings: Settings, autotuners: Iterable[Any]) -> None:
     """Begins to compile the picks for the journal's lines, and returns at once."""
     path = settings.here / calls.FILE
     if not path.exists() or "torch" not in sys.modules:
@@ -40,7 +39,7 @@ def compile_in_background(settings: Settings, autotuners: Iterable[Any]) -> None
         of_kernel = lines.get((autotuner.base_fn.__module__, autotuner.base_fn.__name__))
         if of_kernel:
             compilations += _picks(settings, Kernel(autotuner, distinct(autotuner.configs)), of_kernel)
-    compile_these(compilations)
+    compile_in_background(compilations)
 
 
 def _picks(settings: Settings, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -> list[Compilation]:

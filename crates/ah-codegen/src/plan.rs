@@ -180,7 +180,8 @@ impl TableCode {
         let float = |x: f64| syntax.float(x);
         let truth = |value: bool| syntax.truth(value).text;
         let node = |n: &ah_decide::Node| match n.0 {
-            LEAF => row(node, &[&S::WORDS.leaf, &float(n.1), &n.2]),
+            // Its ranking in the place of its number.
+            LEAF => row(node, &[&S::WORDS.leaf, &float(n.1), &tables.numbers[n.2 as usize]]),
             column => row(node, &[&column, &float(n.1), &n.2]),
         };
         let entry = |r: &ah_decide::Ranked| {
@@ -192,19 +193,20 @@ impl TableCode {
             values.insert(format!("{key}_count"), &rows.len());
             values.insert(key, &wrapped(rows, "    "));
         };
-        let masks = boosters.masks.iter().flat_map(|mask| mask.0);
+        let masks = boosters.borrow().masks;
         insert("nodes", tables.nodes.iter().map(node).collect());
         insert("ends", tables.ends.iter().map(ToString::to_string).collect());
-        insert("entries", tables.ranking.iter().map(entry).collect());
+        insert("entries", tables.rankings.iter().map(entry).collect());
         insert("boosted_columns", boosters.columns.iter().map(column).collect());
         insert("thresholds", boosters.thresholds.iter().map(|x| syntax.float(*x)).collect());
         insert("splits", boosters.splits.iter().map(split).collect());
-        insert("masks", masks.map(|mask| format!("0x{mask:x}u")).collect());
+        insert("masks", masks.iter().flat_map(|m| m.0).map(|mask| format!("0x{mask:x}u")).collect());
         insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
-        insert("rows", boosters.rows.iter().map(|row| syntax.lanes(row)).collect());
+        insert("rows", boosters.rows.iter().map(|row| syntax.lanes(&row.0)).collect());
         values.insert("columns", &self.columns.iter().map(|code| &code.text).collect::<Vec<_>>());
         values.insert("lanes", &ah_decide::LANES);
-        values.insert("mask_rows", &boosters.masks.len());
+        values.insert("mask_rows", &masks.len());
+        values.insert("blocks", &boosters.borrow().thresholds.len());
         values.insert("block", &ah_decide::BLOCK);
         values.insert("unit", &syntax.float(tables.rule.unit));
         values.insert("margin", &tables.rule.margin.map(|margin| syntax.float(margin)));

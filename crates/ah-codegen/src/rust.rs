@@ -114,7 +114,7 @@ impl Language for RustSyntax {
     }
 
     fn lanes(&self, lanes: &[i8]) -> String {
-        format!("{lanes:?}")
+        format!("Row({lanes:?})")
     }
 }
 

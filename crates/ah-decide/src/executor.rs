@@ -46,6 +46,9 @@ pub const MOST_LEAVES: usize = 64;
 /// Numbers of a part of a row: a register of any x86-64 or Arm processor holds them.
 pub const LANES: usize = 16;
 
+/// Thresholds of a block. A value passes whole blocks by their last thresholds; four comparisons find its place in a block.
+pub const FEW: usize = 16;
+
 /// Rows that are added before they are widened: four numbers between -29 and 27 fit into 8 bits.
 const TOGETHER: usize = 4;
 
@@ -95,19 +98,39 @@ pub const fn fill_masks(masks: &mut [Masks], columns: &[(u16, u16)], splits: &[S
     }
 }
 
+/// Fills the blocks of thresholds, which are infinite beforehand, from the boosters' columns ([`Boosters::columns`]) and their
+/// sorted thresholds. The last block of a column ends with an infinite one, which no value passes.
+pub const fn fill_thresholds(blocks: &mut [[f64; FEW]], columns: &[(u16, u16)], sorted: &[f64]) {
+    let (mut column, mut at, mut block) = (0, 0, 0);
+    while column < columns.len() {
+        let (first, end) = (at, columns[column].1 as usize);
+        while at < end {
+            blocks[block + (at - first) / FEW][(at - first) % FEW] = sorted[at];
+            at += 1;
+        }
+        block += (end - first) / FEW + 1;
+        column += 1;
+    }
+}
+
+/// A part of a row: a number from -29 to 27 for each choice, and zeros.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(16))]
+pub struct Row(pub [i8; LANES]);
+
 /// The boosters of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Boosters<'a> {
     /// The columns that boosters test, sorted: the position of each one's value, and the end of its thresholds.
     pub columns: &'a [(u16, u16)],
-    /// The distinct thresholds, column after column, in ascending order.
-    pub thresholds: &'a [f64],
+    /// The distinct thresholds in ascending order, column after column, in blocks ([`fill_thresholds`]).
+    pub thresholds: &'a [[f64; FEW]],
     /// For each block of boosters its rows of masks ([`fill_masks`]).
     pub masks: &'a [Masks],
     /// By booster: the number of the row of its first leaf. Those of its other leaves follow, from left to right.
     pub first_rows: &'a [u16],
-    /// The rows, each in as many parts as it needs: a number from -29 to 27 for each choice, and zeros.
-    pub rows: &'a [[i8; LANES]],
+    /// The rows, each in as many parts as it needs.
+    pub rows: &'a [Row],
 }
 
 impl Boosters<'_> {
@@ -120,53 +143,65 @@ impl Boosters<'_> {
         &self,
         sums: &mut [[i16; LANES]],
         codes: &mut [u16],
-        mut value: impl FnMut(usize) -> f64,
+        value: impl FnMut(usize) -> f64,
     ) -> Result<(), usize> {
-        let mut start = 0;
+        self.fill_codes(codes, value)?;
+        let rows = self.columns.last().map_or(0, |last| usize::from(last.1)) + self.columns.len();
+        for (block, first_rows) in self.first_rows.chunks(BLOCK).enumerate() {
+            let left = remaining(&self.masks[block * rows..], codes);
+            let parts = sums.len();
+            let row = |first: u16, left: u64| {
+                let start = (usize::from(first) + left.trailing_zeros() as usize) * parts;
+                &self.rows[start..][..parts]
+            };
+            let left = left.as_chunks::<TOGETHER>().0;
+            for (few, left) in first_rows.chunks(TOGETHER).zip(left) {
+                match few.first_chunk::<TOGETHER>() {
+                    Some(few) => add::<TOGETHER>(sums, core::array::from_fn(|at| row(few[at], left[at]))),
+                    None => few.iter().zip(left).for_each(|(first, left)| add(sums, [row(*first, *left)])),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the row of masks that each column's value selects. Not inlined, because arithmetic around it would take its registers.
+    #[inline(never)]
+    fn fill_codes(&self, codes: &mut [u16], mut value: impl FnMut(usize) -> f64) -> Result<(), usize> {
+        let (mut start, mut blocks) = (0, self.thresholds);
         for (number, (code, &(column, end))) in codes.iter_mut().zip(self.columns).enumerate() {
             let value = value(usize::from(column));
             if value.is_nan() {
                 return Err(usize::from(column));
             }
-            *code = (start + number + below(&self.thresholds[start..usize::from(end)], value)) as u16;
-            start = usize::from(end);
-        }
-        let (rows, parts) = (self.thresholds.len() + self.columns.len(), sums.len());
-        for (block, first_rows) in self.first_rows.chunks(BLOCK).enumerate() {
-            let left = remaining(&self.masks[block * rows..], codes);
-            // The first parts of the rows.
-            let mut starts = [0; BLOCK];
-            for ((start, left), first) in starts.iter_mut().zip(left).zip(first_rows) {
-                *start = (usize::from(*first) + left.trailing_zeros() as usize) * parts;
+            let (own, rest) = blocks.split_at(usize::from(end - start) / FEW + 1);
+            let mut block = 0;
+            while value > own[block][FEW - 1] {
+                block += 1;
             }
-            for (part, sum) in sums.iter_mut().enumerate() {
-                // A copy stays in registers.
-                let mut all = *sum;
-                let few = starts[..first_rows.len()].chunks_exact(TOGETHER);
-                let rest = few.remainder();
-                for starts in few.chain([rest]) {
-                    let mut few = [0; LANES];
-                    for start in starts {
-                        few.iter_mut().zip(&self.rows[start + part]).for_each(|(sum, number)| *sum += number);
-                    }
-                    all.iter_mut().zip(few).for_each(|(sum, few)| *sum += i16::from(few));
-                }
-                *sum = all;
+            // A binary search without branches, which the processor would guess wrong half of the time.
+            let (mut below, mut half) = (0, FEW / 2);
+            while half > 0 {
+                below |= half * usize::from(value > own[block][below | (half - 1)]);
+                half /= 2;
             }
+            *code = (usize::from(start) + number + FEW * block + below) as u16;
+            (start, blocks) = (end, rest);
         }
         Ok(())
     }
 }
 
-/// Thresholds that are counted at a time.
-const FEW: usize = 8;
-
-/// Returns the number of sorted thresholds that are below a value. It counts the last one of each few, then those of one few. A binary
-/// search would compare fewer, but the processor guesses half of its steps wrong.
-#[inline]
-fn below(thresholds: &[f64], value: f64) -> usize {
-    let whole = FEW * thresholds.chunks_exact(FEW).filter(|few| value > few[FEW - 1]).count();
-    whole + thresholds[whole..].iter().take(FEW).filter(|threshold| value > **threshold).count()
+/// Adds a few rows to the sums. All together fit into 8 bits.
+#[inline(always)]
+fn add<const N: usize>(sums: &mut [[i16; LANES]], rows: [&[Row]; N]) {
+    for (part, sum) in sums.iter_mut().enumerate() {
+        let mut few = [0; LANES];
+        for row in rows {
+            few.iter_mut().zip(row[part].0).for_each(|(sum, number)| *sum += number);
+        }
+        sum.iter_mut().zip(few).for_each(|(sum, few)| *sum += i16::from(few));
+    }
 }
 
 /// Returns the leaves of a block that some rows of masks have in common. Inlined, they are computed one by one instead of
@@ -185,12 +220,40 @@ fn remaining(masks: &[Masks], rows: &[u16]) -> [u64; BLOCK] {
 pub struct Ranked {
     /// The number of the choice.
     pub choice: u32,
-    /// The least is best; of equal ones the first.
+    /// The least is best.
     pub score: f64,
     /// False if the promise does not allow the choice. The fallback is always allowed.
     pub allowed: bool,
     /// False if a program that does not list its choices is not expected to offer it. The fallback always is.
     pub expected: bool,
+}
+
+/// A part of the ranking of a leaf: the scores, which are infinite in a lane without a choice, and the choices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part(pub [f64; LANES], pub [Ranked; LANES]);
+
+impl Part {
+    /// No choices.
+    pub const NONE: Self = {
+        let none = Ranked { choice: 0, score: f64::INFINITY, allowed: false, expected: false };
+        Self([f64::INFINITY; LANES], [none; LANES])
+    };
+}
+
+/// Fills the parts of all leaves, which have no choices beforehand, from their rankings, one after the other, and the end of each.
+/// `by_choice`: the lane of a choice is its number, as in the rows of boosters; otherwise a leaf's lanes are in its own order.
+pub const fn fill_leaves(parts: &mut [Part], rankings: &[Ranked], ends: &[usize], by_choice: bool) {
+    let (mut leaf, mut at) = (0, 0);
+    while leaf < ends.len() {
+        let first = at;
+        while at < ends[leaf] {
+            let lane = if by_choice { rankings[at].choice as usize } else { at - first };
+            let Part(scores, ranked) = &mut parts[parts.len() / ends.len() * leaf + lane / LANES];
+            (scores[lane % LANES], ranked[lane % LANES]) = (rankings[at].score, rankings[at]);
+            at += 1;
+        }
+        leaf += 1;
+    }
 }
 
 /// The scores of choices, and which are allowed.
@@ -205,58 +268,69 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Returns the ranking of a leaf for an input, in the order of the leaf. `sums` has a number for each choice; none without
-    /// boosters.
+    /// Returns the choices of a leaf for an input, best first; of equal ones the one in the first lane. `sums` are zeros without
+    /// boosters; `scores` is scratch. Both have the parts of the leaf.
     ///
     /// `score(c) = leaf.score + unit * sums[c]`, and `c` is allowed if it is the fallback, or if the leaf allows it and
     /// `score(c) <= score(fallback) - margin`. Without the fallback in the leaf, a margin allows nothing.
-    pub fn ranked(self, leaf: &[Ranked], sums: &[i16]) -> impl Iterator<Item = Ranked> + Clone {
-        let score = move |ranked: &Ranked| {
-            sums.get(ranked.choice as usize)
-                .map_or(ranked.score, |sum| ranked.score + self.unit * f64::from(*sum))
-        };
-        let is_fallback = move |ranked: &Ranked| Some(ranked.choice) == self.fallback;
+    pub fn best_first<'a>(
+        self,
+        leaf: &'a [Part],
+        sums: &[[i16; LANES]],
+        scores: &'a mut [[f64; LANES]],
+    ) -> impl Iterator<Item = Ranked> + use<'a> {
+        for ((scores, Part(leaf, _)), sums) in scores.iter_mut().zip(leaf).zip(sums) {
+            let sums = leaf.iter().zip(sums).map(|(score, sum)| score + self.unit * f64::from(*sum));
+            scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum);
+        }
         let most = self.margin.map_or(f64::INFINITY, |margin| {
-            leaf.iter().find(|ranked| is_fallback(ranked)).map_or(f64::NEG_INFINITY, score) - margin
+            let of_fallback = self.fallback.map(|fallback| scores.as_flattened()[fallback as usize]);
+            of_fallback.filter(|score| *score < f64::INFINITY).unwrap_or(f64::NEG_INFINITY) - margin
         });
-        leaf.iter().map(move |ranked| {
-            let score = score(ranked);
-            let allowed = ranked.allowed && (score <= most || is_fallback(ranked));
-            Ranked { score, allowed, ..*ranked }
+        core::iter::from_fn(move || {
+            let (lane, score) = take_least(scores)?;
+            let ranked = leaf[lane / LANES].1[lane % LANES];
+            let allowed = ranked.allowed && (score <= most || Some(ranked.choice) == self.fallback);
+            Some(Ranked { score, allowed, ..ranked })
         })
     }
 }
 
-/// Returns the choice to take: the best one that is allowed and offered. The fallback always counts as offered.
+/// Returns the first lane with the least score, and makes its score infinite. No branch depends on the scores before the lane.
+#[inline(never)]
+fn take_least(scores: &mut [[f64; LANES]]) -> Option<(usize, f64)> {
+    let mut least = [f64::INFINITY; 4];
+    for few in scores.as_flattened().as_chunks::<4>().0 {
+        least.iter_mut().zip(few).for_each(|(least, x)| *least = if x < least { *x } else { *least });
+    }
+    let least = least.into_iter().fold(f64::INFINITY, |least, x| if x < least { x } else { least });
+    if least == f64::INFINITY {
+        return None;
+    }
+    let part = scores.iter().position(|part| part.iter().fold(false, |any, x| any | (*x <= least)))?;
+    let lane = scores[part].iter().position(|x| *x <= least)?;
+    scores[part][lane] = f64::INFINITY;
+    Some((LANES * part + lane, least))
+}
+
+/// Returns the choice to take from a ranking, best first: the first that is allowed and offered. The fallback always counts as offered.
 ///
-/// `None` declines: nothing is allowed, or only the fallback and an offered choice that is not allowed is better. The ranking can
-/// have any order. `offered` is asked only for a choice that may change the answer.
-pub fn pick<I: IntoIterator<Item = Ranked, IntoIter: Clone>>(
-    ranking: I,
+/// `None` declines: nothing is allowed, or only the fallback and an offered choice that is not allowed is better. `offered` is
+/// asked only for a choice that may change the answer.
+pub fn pick(
+    ranking: impl IntoIterator<Item = Ranked>,
     fallback: Option<u32>,
     mut offered: impl FnMut(u32) -> bool,
 ) -> Option<u32> {
-    let ranking = ranking.into_iter();
-    let is_fallback = |choice: u32| Some(choice) == fallback;
-    // The first of the best nearly always is the answer, and no branch depends on the scores before it.
-    let least = ranking.clone().fold(f64::INFINITY, |least, r| if r.score < least { r.score } else { least });
-    let first = ranking.clone().find(|ranked| ranked.score <= least)?;
-    if first.allowed && (is_fallback(first.choice) || offered(first.choice)) {
-        return Some(first.choice);
-    }
-    let (mut best, mut forbidden): (Option<Ranked>, Option<f64>) = (None, None);
-    for ranked in ranking {
-        if best.is_some_and(|best| best.score <= ranked.score) {
-            continue;
-        }
-        if ranked.allowed {
-            if is_fallback(ranked.choice) || offered(ranked.choice) {
-                best = Some(ranked);
+    let mut declines = false;
+    for Ranked { choice, allowed, .. } in ranking {
+        let is_fallback = Some(choice) == fallback;
+        if is_fallback || offered(choice) {
+            if allowed {
+                return if is_fallback && declines { None } else { Some(choice) };
             }
-        } else if forbidden.is_none_or(|score| ranked.score < score) && offered(ranked.choice) {
-            forbidden = Some(ranked.score);
+            declines = true;
         }
     }
-    best.filter(|best| !(is_fallback(best.choice) && forbidden.is_some_and(|score| score <= best.score)))
-        .map(|best| best.choice)
+    None
 }

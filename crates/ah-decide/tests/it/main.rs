@@ -1,7 +1,8 @@
 //! The executor against plain descents and sums.
 
 use ah_decide::{
-    BLOCK, Boosters, LANES, LEAF, MOST_LEAVES, Masks, Node, Ranked, Rule, Split, fill_masks, leaf, pick,
+    BLOCK, Boosters, FEW, LANES, LEAF, MOST_LEAVES, Masks, Node, Part, Ranked, Row, Rule, Split, fill_leaves,
+    fill_masks, fill_thresholds, leaf, pick,
 };
 use proptest::prelude::*;
 
@@ -75,7 +76,7 @@ fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize
         for row in own {
             let mut padded = row.to_vec();
             padded.resize(parts * LANES, 0);
-            rows.extend(padded.as_chunks::<LANES>().0);
+            rows.extend(padded.as_chunks::<LANES>().0.iter().copied().map(Row));
         }
         for (column, threshold, start, end) in tests {
             let at = columns.iter().position(|(other, _)| usize::from(*other) == column).unwrap();
@@ -87,9 +88,11 @@ fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize
     splits.sort_unstable();
     let mut masks = vec![Masks::ALL; trees.len().div_ceil(BLOCK) * (thresholds.len() + columns.len())];
     fill_masks(&mut masks, &columns, &splits);
+    let mut blocks = vec![[f64::INFINITY; FEW]; by_column.iter().map(|of| of.len() / FEW + 1).sum()];
+    fill_thresholds(&mut blocks, &columns, &thresholds);
     let boosters = Boosters {
         columns: &columns,
-        thresholds: &thresholds,
+        thresholds: &blocks,
         masks: &masks,
         first_rows: &first_rows,
         rows: &rows,
@@ -99,16 +102,13 @@ fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize
     Ok(sums.as_flattened()[..length].to_vec())
 }
 
-/// Returns the pick by its definition: the best of all allowed ones, by sorting.
-fn defined(ranking: &[Ranked], fallback: Option<u32>, offered: &[bool]) -> Option<u32> {
-    let mut offered: Vec<Ranked> = ranking
-        .iter()
-        .copied()
-        .filter(|r| Some(r.choice) == fallback || offered[r.choice as usize])
-        .collect();
-    offered.sort_by(|a, b| a.score.total_cmp(&b.score));
-    let first = offered.iter().position(|r| r.allowed)?;
-    (first == 0 || Some(offered[first].choice) != fallback).then_some(offered[first].choice)
+/// Returns the ranking of one leaf as it is executed.
+fn executed(rule: Rule, leaf: &[Ranked], sums: &[i16], by_choice: bool) -> Vec<Ranked> {
+    let mut parts = vec![Part::NONE; 2];
+    fill_leaves(&mut parts, leaf, &[leaf.len()], by_choice);
+    let mut padded = [[0; LANES]; 2];
+    padded.as_flattened_mut()[..sums.len()].copy_from_slice(sums);
+    rule.best_first(&parts, &padded, &mut [[0.0; LANES]; 2]).collect()
 }
 
 proptest! {
@@ -133,22 +133,45 @@ proptest! {
     }
 
     #[test]
-    fn the_best_allowed_choice_is_picked(
-        ranking in prop::collection::vec((0_i32..4, any::<bool>(), any::<bool>()), 1..7),
+    fn a_ranking_is_sorted(
+        leaf in prop::collection::vec((0_i32..4, any::<bool>(), -20_i16..20), 1..2 * LANES),
+        fallback in prop::option::of(0_u32..40),
+        by_choice in any::<bool>(),
+    ) {
+        let sums: Vec<i16> = leaf.iter().map(|(.., sum)| if by_choice { *sum } else { 0 }).collect();
+        let ranked = |(choice, (score, allowed, _)): (usize, &(i32, bool, i16))| {
+            Ranked { choice: choice as u32, score: f64::from(*score), allowed: *allowed, expected: true }
+        };
+        let rule = Rule { fallback, unit: 0.25, margin: None };
+        let mut ranking: Vec<Ranked> = leaf.iter().enumerate().map(ranked).collect();
+        if !by_choice {
+            ranking.reverse();
+        }
+        let mut expected = ranking.clone();
+        for ranked in &mut expected {
+            ranked.score += 0.25 * f64::from(sums[ranked.choice as usize]);
+        }
+        expected.sort_by(|a, b| a.score.total_cmp(&b.score));
+        prop_assert_eq!(executed(rule, &ranking, &sums, by_choice), expected);
+    }
+
+    #[test]
+    fn the_first_allowed_choice_is_picked(
+        ranking in prop::collection::vec((any::<bool>(), any::<bool>()), 1..7),
         fallback in prop::option::of(0_u32..8),
     ) {
-        let offered: Vec<bool> = ranking.iter().map(|(.., offered)| *offered).collect();
-        let ranking: Vec<Ranked> = (0..)
-            .zip(&ranking)
-            .map(|(choice, (score, allowed, _))| Ranked {
-                choice,
-                score: f64::from(*score),
-                allowed: *allowed || Some(choice) == fallback,
-                expected: true,
-            })
-            .collect();
-        let picked = pick(ranking.iter().copied(), fallback, |choice| offered[choice as usize]);
-        prop_assert_eq!(picked, defined(&ranking, fallback, &offered));
+        let ranked = |(choice, (allowed, _)): (u32, &(bool, bool))| {
+            let allowed = *allowed || Some(choice) == fallback;
+            Ranked { choice, score: 0.0, allowed, expected: true }
+        };
+        let all: Vec<Ranked> = (0..).zip(&ranking).map(ranked).collect();
+        let is_offered = |choice: u32| Some(choice) == fallback || ranking[choice as usize].1;
+        let offered: Vec<&Ranked> = all.iter().filter(|ranked| is_offered(ranked.choice)).collect();
+        let first = offered.iter().position(|ranked| ranked.allowed);
+        let expected = first.map(|at| (at, offered[at].choice));
+        let expected = expected.filter(|(at, choice)| *at == 0 || Some(*choice) != fallback);
+        let picked = pick(all.iter().copied(), fallback, |choice| ranking[choice as usize].1);
+        prop_assert_eq!(picked, expected.map(|(_, choice)| choice));
     }
 }
 
@@ -169,10 +192,14 @@ fn a_margin_compares_with_the_fallback() {
     let leaf = [(0, 0.0, false), (1, 1.0, true), (2, 0.5, true)];
     let leaf = leaf.map(|(choice, score, allowed)| Ranked { choice, score, allowed, expected: true });
     let rule = Rule { fallback: Some(1), unit: 0.25, margin: Some(0.5) };
-    let allowed = |sums: &[i16]| rule.ranked(&leaf, sums).map(|ranked| ranked.allowed).collect::<Vec<_>>();
-    assert_eq!(allowed(&[0, 0, 0]), [false, true, true]);
-    assert_eq!(allowed(&[0, 0, 1]), [false, true, false]);
-    assert_eq!(allowed(&[0, 1, 1]), [false, true, true]);
+    let allowed = |rule: Rule, sums: [i16; 3]| {
+        let mut ranking = executed(rule, &leaf, &sums, true);
+        ranking.sort_by_key(|ranked| ranked.choice);
+        ranking.iter().map(|ranked| ranked.allowed).collect::<Vec<_>>()
+    };
+    assert_eq!(allowed(rule, [0, 0, 0]), [false, true, true]);
+    assert_eq!(allowed(rule, [0, 0, 1]), [false, true, false]);
+    assert_eq!(allowed(rule, [0, 1, 1]), [false, true, true]);
     let without = Rule { fallback: Some(3), ..rule };
-    assert!(without.ranked(&leaf, &[0; 4]).all(|ranked| !ranked.allowed), "nothing to compare with");
+    assert_eq!(allowed(without, [0; 3]), [false; 3], "nothing to compare with");
 }

@@ -53,9 +53,7 @@ impl Model {
     /// The reason for declining, as in [`decide`](Self::decide).
     pub fn ranking(&self, values: &[Value]) -> Result<Vec<Ranked>, Unsure> {
         let (leaf, sums) = self.reached(values)?;
-        let mut ranking = self.ranked(leaf, &sums);
-        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
-        Ok(ranking)
+        Ok(self.ranked(leaf, &sums))
     }
 
     /// Returns the leaf that these values reach.
@@ -128,10 +126,26 @@ impl Model {
         Ok(sums)
     }
 
-    /// Returns the ranking of a leaf with this sum of rows, in the order of the leaf.
-    pub fn ranked(&self, leaf: &Leaf, sums: &[i16]) -> Vec<Ranked> {
-        let leaf: Vec<Ranked> = leaf.ranking.iter().map(|ranked| ranked.ranked(self.fallback)).collect();
-        self.rule().ranked(&leaf, sums).collect()
+    /// Returns the ranking of a leaf with this sum of rows, best first. Equal ones have the order of the leaf, with boosters that of
+    /// the choices.
+    fn ranked(&self, leaf: &Leaf, sums: &[i16]) -> Vec<Ranked> {
+        let sum = |choice: u32| sums.get(choice as usize).map_or(0.0, |sum| self.unit * f64::from(*sum));
+        let scored = leaf.ranking.iter().map(|ranked| ranked.ranked(self.fallback));
+        let scored = scored.map(|ranked| Ranked { score: ranked.score + sum(ranked.choice), ..ranked });
+        let mut ranking: Vec<Ranked> = scored.collect();
+        let is_fallback = |ranked: &Ranked| Some(ChoiceId(ranked.choice)) == self.fallback;
+        if let Some(margin) = self.margin {
+            let fallback = ranking.iter().find(|ranked| is_fallback(ranked));
+            let most = fallback.map_or(f64::NEG_INFINITY, |fallback| fallback.score - margin);
+            ranking
+                .iter_mut()
+                .for_each(|ranked| ranked.allowed &= ranked.score <= most || is_fallback(ranked));
+        }
+        if !self.boosters.is_empty() {
+            ranking.sort_by_key(|ranked| ranked.choice);
+        }
+        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+        ranking
     }
 }
 

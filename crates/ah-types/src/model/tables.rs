@@ -4,7 +4,10 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ah_decide::{BLOCK, Boosters, LANES, LEAF, Masks, Ranked, Rule, Split, fill_masks};
+use ah_decide::{
+    BLOCK, Boosters, FEW, LANES, LEAF, Masks, Part, Ranked, Row as ScoreRow, Rule, Split, fill_leaves,
+    fill_masks, fill_thresholds,
+};
 use smallvec::SmallVec;
 
 use super::boosters::ScoreTree;
@@ -12,7 +15,6 @@ use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::derived::UNKNOWN;
 use crate::expr::Type;
-use crate::pick::pick;
 use crate::row::Row;
 use crate::tree::{Column, Node, Test, Tree, contains};
 use crate::unsure::Unsure;
@@ -26,10 +28,14 @@ pub struct Tables {
     values: Vec<ColumnValue>,
     /// The model's own tree. Its leaves are numbered in the order of the model's nodes.
     pub nodes: Vec<ah_decide::Node>,
-    /// By leaf: the end of its choices in `ranking`.
+    /// By leaf: the number of its ranking.
+    pub numbers: Vec<usize>,
+    /// By ranking: the end of its choices in `rankings`.
     pub ends: Vec<usize>,
-    /// The choices of all leaves, one leaf after the other.
-    pub ranking: Vec<Ranked>,
+    /// The distinct rankings, one after the other; with boosters in the order of the choices.
+    pub rankings: Vec<Ranked>,
+    /// The same in parts, as many for each.
+    parts: Vec<Part>,
     /// By leaf, without boosters: the pick among the expected choices if all are eligible.
     picks: Vec<Option<ChoiceId>>,
     /// The scores of choices, and which are allowed.
@@ -44,13 +50,13 @@ pub struct Tables {
 pub struct BoosterTables {
     pub columns: Vec<(u16, u16)>,
     pub thresholds: Vec<f64>,
+    /// The same in blocks.
+    blocks: Vec<[f64; FEW]>,
     /// All splits, sorted; the masks are made from them.
     pub splits: Vec<Split>,
-    pub masks: Vec<Masks>,
+    masks: Vec<Masks>,
     pub first_rows: Vec<u16>,
-    pub rows: Vec<[i8; LANES]>,
-    /// The number of parts of a row.
-    pub parts: usize,
+    pub rows: Vec<ScoreRow>,
 }
 
 /// Parts of a sum on the stack, for 128 choices. More cost an allocation.
@@ -68,8 +74,8 @@ pub struct Reached<'t> {
     tables: &'t Tables,
     /// The number of the leaf, in the order of the model's nodes.
     pub leaf: usize,
-    /// The sums of the boosters' rows, by choice; empty without boosters.
-    pub sums: &'t [i16],
+    /// The sums of the boosters' rows, in parts; zeros without boosters.
+    sums: &'t [[i16; LANES]],
 }
 
 impl Tables {
@@ -79,12 +85,23 @@ impl Tables {
         let mut columns: Vec<Column<&Arc<[String]>>> = tests().map(|test| test.column().0).collect();
         columns.sort_unstable();
         columns.dedup();
-        let (mut ends, mut ranking, mut picks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut numbers, mut ends, mut rankings, mut picks) = <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
+        let (mut known, is_boosted) = (HashMap::new(), !model.boosters.is_empty());
         for (_, leaf) in model.tree.leaves() {
-            ranking.extend(leaf.ranking.iter().map(|ranked| ranked.ranked(model.fallback)));
+            let mut ranking: Vec<Ranked> = leaf.ranking.iter().map(|r| r.ranked(model.fallback)).collect();
+            if is_boosted {
+                ranking.sort_by_key(|ranked| ranked.choice);
+            }
+            let key = ranking.iter().map(|r| (r.choice, r.score.to_bits(), r.allowed, r.expected));
+            numbers.push(*known.entry(key.collect::<Vec<_>>()).or_insert_with(|| {
+                rankings.extend(ranking);
+                ends.push(rankings.len());
+                ends.len() - 1
+            }));
             picks.push(leaf.choose(model.fallback).map(|ranked| ranked.choice));
-            ends.push(ranking.len());
         }
+        let mut parts = vec![Part::NONE; ends.len() * model.choices.len().div_ceil(LANES)];
+        fill_leaves(&mut parts, &rankings, &ends, is_boosted);
         Self {
             values: columns.iter().map(|column| ColumnValue::new(model, column)).collect(),
             nodes: lay_out(&model.tree, &columns),
@@ -93,8 +110,10 @@ impl Tables {
                 .iter()
                 .map(|c| Column { slot: c.slot, categories: c.categories.cloned() })
                 .collect(),
+            numbers,
             ends,
-            ranking,
+            rankings,
+            parts,
             picks,
             rule: model.rule(),
         }
@@ -126,13 +145,18 @@ impl Tables {
         };
         let leaf = ah_decide::leaf(&self.nodes, value).map_err(unsure)?;
         sums.clear();
-        if self.boosters.parts > 0 {
-            sums.resize(self.boosters.parts, [0; LANES]);
+        sums.resize(self.width(), [0; LANES]);
+        if !self.boosters.first_rows.is_empty() {
             let mut codes: SmallVec<[u16; ON_STACK]> = SmallVec::new();
             codes.resize(self.boosters.columns.len(), 0);
             self.boosters.borrow().add_rows(sums, &mut codes, value).map_err(unsure)?;
         }
-        Ok(Reached { tables: self, leaf, sums: sums.as_flattened() })
+        Ok(Reached { tables: self, leaf, sums })
+    }
+
+    /// Returns the number of parts of a ranking.
+    fn width(&self) -> usize {
+        self.parts.len() / self.ends.len()
     }
 }
 
@@ -201,7 +225,7 @@ impl BoosterTables {
         for test in model.boosters.iter().flat_map(Tree::tests) {
             by_column[at(test)].push(test.column().1);
         }
-        let mut all = Self { parts: model.choices.len().div_ceil(LANES), ..Self::default() };
+        let (mut all, parts) = (Self::default(), model.choices.len().div_ceil(LANES));
         // By column: the row of masks of the values that none of its thresholds is below.
         let mut first = vec![0; columns.len()];
         for (at, thresholds) in
@@ -213,9 +237,10 @@ impl BoosterTables {
             first[at] = all.thresholds.len() + all.columns.len();
             all.thresholds.extend_from_slice(thresholds);
             all.columns.push((at as u16, all.thresholds.len() as u16));
+            all.blocks.resize(all.blocks.len() + thresholds.len() / FEW + 1, [f64::INFINITY; FEW]);
         }
         for (booster, tree) in model.boosters.iter().enumerate() {
-            all.first_rows.push((all.rows.len() / all.parts) as u16);
+            all.first_rows.push((all.rows.len() / parts) as u16);
             for row in from_left(tree, |test, start, end| {
                 let (column, (_, threshold)) = (at(test), test.column());
                 let below = by_column[column].partition_point(|other| *other < threshold);
@@ -223,37 +248,30 @@ impl BoosterTables {
                 all.splits.push(Split(row, booster as u8, start as u8, end as u8));
             }) {
                 let number = |at: usize| *row.get(at).unwrap_or(&0);
-                let part = |part: usize| std::array::from_fn(|lane| number(part * LANES + lane));
-                all.rows.extend((0..all.parts).map(part));
+                let part = |part: usize| ScoreRow(std::array::from_fn(|lane| number(part * LANES + lane)));
+                all.rows.extend((0..parts).map(part));
             }
         }
         all.splits.sort_unstable();
         let rows = all.thresholds.len() + all.columns.len();
         all.masks = vec![Masks::ALL; model.boosters.len().div_ceil(BLOCK) * rows];
         fill_masks(&mut all.masks, &all.columns, &all.splits);
+        fill_thresholds(&mut all.blocks, &all.columns, &all.thresholds);
         all
     }
 
     /// Returns the tables as they are executed.
     #[inline]
     pub fn borrow(&self) -> Boosters<'_> {
-        let Self { columns, thresholds, masks, first_rows, rows, .. } = self;
+        let Self { columns, blocks: thresholds, masks, first_rows, rows, .. } = self;
         Boosters { columns, thresholds, masks, first_rows, rows }
     }
 }
 
 impl Reached<'_> {
-    /// Returns the choices of the leaf with their scores, in the order of the leaf.
-    pub fn ranked(&self) -> impl Iterator<Item = Ranked> + Clone + '_ {
-        let start = self.leaf.checked_sub(1).map_or(0, |before| self.tables.ends[before]);
-        self.tables.rule.ranked(&self.tables.ranking[start..self.tables.ends[self.leaf]], self.sums)
-    }
-
     /// Returns the choices of the leaf, best first.
     pub fn ranking(&self) -> Vec<Ranked> {
-        let mut ranking: Vec<Ranked> = self.ranked().collect();
-        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
-        ranking
+        self.best_first(&mut self.scores()).collect()
     }
 
     /// Returns the choice to take among the offered ones. The fallback always counts as offered.
@@ -261,7 +279,7 @@ impl Reached<'_> {
     /// # Errors
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick(&self, offered: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
-        self.pick_among(self.ranked(), offered)
+        self.pick_among(self.best_first(&mut self.scores()), offered)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the
@@ -270,21 +288,33 @@ impl Reached<'_> {
     /// # Errors
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick_expected(&self, mut eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
-        if self.sums.is_empty()
+        if self.tables.boosters.first_rows.is_empty()
             && let Some(pick) = self.tables.picks[self.leaf]
             && eligible(pick)
         {
             return Ok(pick);
         }
-        self.pick_among(self.ranked().filter(|ranked| ranked.expected), eligible)
+        self.pick_among(self.best_first(&mut self.scores()).filter(|ranked| ranked.expected), eligible)
+    }
+
+    /// Returns scratch for the scores.
+    fn scores(&self) -> SmallVec<[[f64; LANES]; PARTS]> {
+        SmallVec::from_elem([0.0; LANES], self.sums.len())
+    }
+
+    fn best_first<'a>(&'a self, scores: &'a mut [[f64; LANES]]) -> impl Iterator<Item = Ranked> + 'a {
+        let (tables, width) = (self.tables, self.sums.len());
+        let leaf = &tables.parts[tables.numbers[self.leaf] * width..][..width];
+        tables.rule.best_first(leaf, self.sums, scores)
     }
 
     fn pick_among(
         &self,
-        ranking: impl Iterator<Item = Ranked> + Clone,
-        offered: impl FnMut(ChoiceId) -> bool,
+        ranking: impl Iterator<Item = Ranked>,
+        mut offered: impl FnMut(ChoiceId) -> bool,
     ) -> Result<ChoiceId, Unsure> {
-        pick(ranking, self.tables.rule.fallback.map(ChoiceId), offered).ok_or(Unsure::NoneAllowed)
+        let picked = ah_decide::pick(ranking, self.tables.rule.fallback, |choice| offered(ChoiceId(choice)));
+        picked.map(ChoiceId).ok_or(Unsure::NoneAllowed)
     }
 }
 

@@ -7,8 +7,6 @@ use cudarc::driver::sys::CUresult;
 
 use ah_measure::Failure;
 
-use super::kernels::Ineligibility;
-
 /// A call into CUDA failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages show the fields.
@@ -86,14 +84,6 @@ impl From<CudaError> for Failure {
             _ if error.is_sticky() => Self::DeviceLost(error.to_string()),
             _ => Self::failed(error),
         }
-    }
-}
-
-impl From<Ineligibility> for Failure {
-    /// Skips the choice. The reason leaves out the value found, so that a choice that does not suit many
-    /// inputs has one reason instead of one for each size.
-    fn from(Ineligibility(reason): Ineligibility) -> Self {
-        Self::skipped(reason.split(", found").next().unwrap_or_default())
     }
 }
 

@@ -1,5 +1,7 @@
 //! The size of a launch, and why a configuration cannot run an input.
 
+use ah_measure::Failure;
+
 /// The limits of a device that a launch depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -31,36 +33,27 @@ impl Grid {
     }
 }
 
-/// Why a configuration cannot run an input, in words.
-#[derive(Debug)]
-pub struct Ineligibility(pub String);
-
-/// Returns why a configuration cannot run an input.
-fn ineligible<T>(reason: String) -> Result<T, Ineligibility> {
-    Err(Ineligibility(reason))
+/// Skips the configuration unless it suits the input. What was found is no part of the reason, so that a configuration
+/// that does not suit many inputs has one reason instead of one for each size.
+pub(super) fn expect(suits: bool, reason: impl FnOnce() -> String) -> Result<(), Failure> {
+    if suits { Ok(()) } else { Err(Failure::Skipped(reason())) }
 }
 
-pub(super) fn at_most(what: &str, found: u64, most: u64) -> Result<(), Ineligibility> {
-    if found <= most { Ok(()) } else { ineligible(format!("{what} may be at most {most}, found {found}")) }
+pub(super) fn at_most(what: &str, found: u64, most: u64) -> Result<(), Failure> {
+    expect(found <= most, || format!("{what} may be at most {most}"))
 }
 
 /// Checks that most of the work is not on elements beyond the end.
-pub(super) fn at_least(what: &str, found: u64, least: u64) -> Result<(), Ineligibility> {
-    if found >= least {
-        return Ok(());
-    }
-    ineligible(format!("{what} must be at least {least} to be worth it, found {found}"))
+pub(super) fn at_least(what: &str, found: u64, least: u64) -> Result<(), Failure> {
+    expect(found >= least, || format!("{what} must be at least {least} to be worth it"))
 }
 
-pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Ineligibility> {
-    if found.is_multiple_of(of) {
-        return Ok(());
-    }
-    ineligible(format!("{what} must be a multiple of {of}, found {found}"))
+pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Failure> {
+    expect(found.is_multiple_of(of), || format!("{what} must be a multiple of {of}"))
 }
 
 /// Returns a one-dimensional grid, if it may have so many blocks.
-pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid, Ineligibility> {
+pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid, Failure> {
     at_most("blocks", blocks, MOST)?;
     Ok(Grid { shared_memory, ..Grid::of(blocks as usize, threads) })
 }
@@ -71,23 +64,16 @@ pub(super) const MOST: u64 = i32::MAX as u64;
 impl Limits {
     /// Checks that a block may have `needed` bytes of shared memory. The kernel itself declares up to 1 KiB
     /// more.
-    pub(super) fn shared_memory(&self, needed: u64) -> Result<u32, Ineligibility> {
+    pub(super) fn shared_memory(&self, needed: u64) -> Result<u32, Failure> {
         let available = self.shared_memory.saturating_sub(1024);
-        match u32::try_from(needed) {
-            Ok(bytes) if bytes <= available => Ok(bytes),
-            _ => ineligible(format!(
-                "needs {needed} bytes of shared memory a block, the device has {available}"
-            )),
-        }
+        let reason = || format!("needs {needed} bytes of shared memory a block, the device has {available}");
+        expect(needed <= u64::from(available), reason).map(|()| needed as u32)
     }
 
     /// Checks the device's architecture; `fits` says whether it is `needed`.
-    pub(super) fn capability(&self, fits: bool, needed: &str) -> Result<(), Ineligibility> {
-        if fits {
-            return Ok(());
-        }
+    pub(super) fn capability(&self, fits: bool, needed: &str) -> Result<(), Failure> {
         let (major, minor) = self.capability;
-        ineligible(format!("needs compute capability {needed}, the device has {major}.{minor}"))
+        expect(fits, || format!("needs compute capability {needed}, the device has {major}.{minor}"))
     }
 }
 

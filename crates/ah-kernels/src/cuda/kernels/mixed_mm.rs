@@ -1,8 +1,10 @@
 //! The configurations of `mixed_mm.cu`: their names, definitions and launches.
 
+use ah_measure::Failure;
+
 use super::super::element::Element;
 use super::super::product::Product;
-use super::launch::{Grid, Ineligibility, Limits, MOST, at_least, at_most, grid, multiple};
+use super::launch::{Grid, Limits, MOST, at_least, at_most, grid, multiple};
 use super::mixed_mm_configurations::Engine::{Direct, Mma, Wgmma};
 use super::mixed_mm_configurations::Schedule::{ClusterK, SplitK, StreamK};
 use super::mixed_mm_configurations::{CHOICES, MixedMm};
@@ -87,7 +89,7 @@ impl MixedMm {
     }
 
     /// Returns how to launch the kernel on this input.
-    pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Ineligibility> {
+    pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Failure> {
         let [m, k, n] = product.sizes();
         limits.capability(limits.capability.0 >= 8, "8.0")?;
         let is_wgmma = matches!(self.engine, Wgmma { .. });
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(size(launch), (2 * 33 * 2, 256, 3 * 8 * 128 * (32 + 32) + 8 * 16 * 32 * 4));
         assert_eq!((launch.partial, launch.tickets), (0, 0));
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
-        assert!(clustered.launch(&problem, &A100).unwrap_err().0.contains("clusters"));
+        assert!(clustered.launch(&problem, &A100).unwrap_err().to_string().contains("clusters"));
         // A direct configuration has one block a tile, and no dynamic shared memory.
         let narrow = self::problem(3, 4100, 4112);
         let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
@@ -236,13 +238,15 @@ mod tests {
     #[test]
     fn unsuitable_inputs_say_why() {
         let choice = mma(16, 4, 4, 2, 3, SplitK(1));
-        let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().0;
-        assert_eq!(reason(&problem(16, 64, 100)), "k must be a multiple of 16, found 100");
-        assert_eq!(reason(&problem(4, 64, 64)), "m must be at least 8 to be worth it, found 4");
+        let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().to_string();
+        assert_eq!(reason(&problem(16, 64, 100)), "skipped: k must be a multiple of 16");
+        assert_eq!(reason(&problem(4, 64, 64)), "skipped: m must be at least 8 to be worth it");
         let small = Limits { shared_memory: 100 * 1024, ..H200 };
-        assert!(choice.launch(&problem(16, 64, 64), &small).unwrap_err().0.contains("shared memory"));
+        assert!(
+            choice.launch(&problem(16, 64, 64), &small).unwrap_err().to_string().contains("shared memory")
+        );
         assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64), &A100).is_err());
         let old = Limits { capability: (7, 5), ..H200 };
-        assert!(choice.launch(&problem(16, 64, 64), &old).unwrap_err().0.contains("8.0"));
+        assert!(choice.launch(&problem(16, 64, 64), &old).unwrap_err().to_string().contains("8.0"));
     }
 }

@@ -17,7 +17,7 @@ mod mixed_mm;
 mod mixed_mm_configurations;
 mod softmax;
 
-pub use launch::{Grid, Ineligibility, Limits};
+pub use launch::{Grid, Limits};
 pub(super) use mixed_mm::Launch;
 pub use mixed_mm_configurations::MixedMm;
 pub use softmax::Softmax;

@@ -1,7 +1,9 @@
 //! The configurations of `softmax.cu`.
 
+use ah_measure::Failure;
+
 use super::super::product::Matrix;
-use super::launch::{Grid, Ineligibility, Limits, MOST, at_least, at_most, grid, multiple};
+use super::launch::{Grid, Limits, MOST, at_least, at_most, grid, multiple};
 use Form::{Looped, Registers, Shared};
 
 /// The place of a row between its first and its last reading.
@@ -110,7 +112,7 @@ impl Softmax {
     }
 
     /// Returns how to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
-    pub(crate) fn launch(&self, x: &Matrix, limits: &Limits) -> Result<Grid, Ineligibility> {
+    pub(crate) fn launch(&self, x: &Matrix, limits: &Limits) -> Result<Grid, Failure> {
         let (rows, columns) = (x.rows as u64, x.columns as u64);
         limits.capability(limits.capability.0 >= 8, "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {
@@ -213,9 +215,9 @@ mod tests {
         let choice = softmax(Registers { cluster: 4 }, 512, 1, 4);
         assert!(choice.defines(&problem(7, 65536)).contains(&"VECTORS=8".to_owned()));
         assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().blocks, [28, 1, 1]);
-        let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().0;
-        assert_eq!(reason(262_144, H200), "columns may be at most 131072, found 262144");
+        let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().to_string();
+        assert_eq!(reason(262_144, H200), "skipped: columns may be at most 131072");
         assert!(reason(65536, A100).contains("9.0"));
-        assert_eq!(reason(65538, H200), "columns must be a multiple of 4, found 65538");
+        assert_eq!(reason(65538, H200), "skipped: columns must be a multiple of 4");
     }
 }

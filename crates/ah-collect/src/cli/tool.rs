@@ -115,7 +115,7 @@ impl ToolFlags {
         file: Option<&OptimizationFile>,
         optimization: &Optimization,
     ) -> Result<Backend, CollectError> {
-        if let Some(OptimizationFile { choices: CustomChoices::Cuda(_), .. }) = file {
+        if let Some(OptimizationFile { choices: Some(CustomChoices::Cuda(_)), .. }) = file {
             return match self.backend {
                 Backend::Cpu => Err(CollectError::Usage(
                     "[cuda] describes a kernel for a GPU, found --backend cpu; leave --backend out"
@@ -175,7 +175,7 @@ impl Program for Tool {
             return devices.chain(flags.devices.is_empty().then_some(None)).map(start).collect();
         }
         let optimization = flags.optimization(file.as_ref())?;
-        let choices = file.as_ref().map(|file| &file.choices);
+        let choices = file.as_ref().and_then(|file| file.choices.as_ref());
         let (backend, answer) = match choices {
             // The worker itself ends a command that takes too long; an answer takes up to three.
             Some(CustomChoices::Commands(_)) => (Backend::Cpu, 3 * limits.answer + Duration::from_secs(5)),
@@ -185,7 +185,7 @@ impl Program for Tool {
         if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
-        if matches!(choices, None | Some(CustomChoices::Shipped)) {
+        if choices.is_none() {
             drop(backend.server(optimization.clone(), 0)?);
         }
         let start = |device: u32| {
@@ -203,10 +203,10 @@ impl Program for Tool {
     fn serve(&self, flags: ToolFlags, limit: Duration) -> std::io::Result<()> {
         let served = flags.file().and_then(|file| {
             let optimization = flags.optimization(file.as_ref())?;
-            Ok(match file.map(|file| file.choices) {
+            Ok(match file.and_then(|file| file.choices) {
                 Some(CustomChoices::Commands(commands)) => commands.server(optimization, limit),
                 Some(CustomChoices::Cuda(kernel)) => kernel.server(optimization, flags.device),
-                _ => flags.backend(None, &optimization)?.server(optimization, flags.device)?,
+                None => flags.backend(None, &optimization)?.server(optimization, flags.device)?,
             })
         });
         match served {
@@ -217,7 +217,7 @@ impl Program for Tool {
 
     fn list(&self, flags: &ToolFlags) -> Result<String, CollectError> {
         let file = flags.file()?;
-        if let Some(choices) = file.as_ref().and_then(|file| file.choices.names()) {
+        if let Some(choices) = file.as_ref().and_then(|file| Some(file.choices.as_ref()?.names())) {
             return Ok(listing(&flags.optimization(file.as_ref())?, Some(&choices), None));
         }
         let list = |flags: &ToolFlags| match self.workers(flags, Limits::default()) {

@@ -3,29 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use ah_types::shown::did_you_mean;
-use ah_types::{Optimization, OptimizationError, artefact};
+use ah_types::{Optimization, OptimizationError};
 use serde::Deserialize;
 
 use super::command::{Commands, CommandsTable};
 use super::cuda_source::{CudaKernel, CudaTable};
 use crate::error::CollectError;
 
-/// The largest file that is read.
-const MAX_MIB: u64 = 16;
-
 /// An optimization's TOML file.
 #[derive(Debug)]
 pub(crate) struct OptimizationFile {
     pub(crate) path: PathBuf,
     pub(crate) optimization: Optimization,
-    pub(crate) choices: CustomChoices,
+    /// `None`: the shipped kernels are the choices.
+    pub(crate) choices: Option<CustomChoices>,
 }
 
 /// The choices of a file.
 #[derive(Debug)]
 pub(crate) enum CustomChoices {
-    /// The file has none: the shipped kernels are the choices.
-    Shipped,
     /// The table `[commands]`.
     Commands(Box<Commands>),
     /// The table `[cuda]`.
@@ -42,23 +38,22 @@ struct Tables {
 impl OptimizationFile {
     /// Reads a file and checks its tables.
     pub(crate) fn read(path: &Path) -> Result<Self, CollectError> {
-        let text = artefact::read_text(path, MAX_MIB)
-            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
+        let text = Optimization::read_text(path)?;
         let optimization = Optimization::parse(&text, path)?;
         let malformed = |message: String| OptimizationError::Toml { path: path.to_owned(), message };
-        let tables: Tables = toml::from_str(&text).map_err(|e| malformed(e.to_string().trim().to_owned()))?;
-        let choices = match tables {
+        let choices = match Optimization::parse_as(&text, path)? {
             Tables { commands: Some(table), .. } => {
-                CustomChoices::Commands(Box::new(table.check(&optimization).map_err(malformed)?))
+                let commands = table.check(&optimization).map_err(malformed)?;
+                Some(CustomChoices::Commands(Box::new(commands)))
             }
             Tables { cuda: Some(table), .. } => {
                 let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
                 let kernel = CudaKernel::new(&table, &optimization, &folder);
-                CustomChoices::Cuda(Box::new(kernel.map_err(|e| malformed(e.shown(&text)))?))
+                Some(CustomChoices::Cuda(Box::new(kernel.map_err(|e| malformed(e.shown(&text)))?)))
             }
-            _ => CustomChoices::Shipped,
+            _ => None,
         };
-        if let Some(names) = choices.names() {
+        if let Some(names) = choices.as_ref().map(CustomChoices::names) {
             let rules = optimization.choices.iter().map(|rule| &rule.name);
             if let Some(unknown) =
                 optimization.fallback.iter().chain(rules).find(|name| !names.contains(name))
@@ -76,11 +71,10 @@ impl OptimizationFile {
 
 impl CustomChoices {
     /// Returns the names of the choices that the file describes.
-    pub(crate) fn names(&self) -> Option<Vec<String>> {
+    pub(crate) fn names(&self) -> Vec<String> {
         match self {
-            Self::Shipped => None,
-            Self::Commands(commands) => Some(commands.names()),
-            Self::Cuda(kernel) => Some(kernel.names()),
+            Self::Commands(commands) => commands.names(),
+            Self::Cuda(kernel) => kernel.names(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::custom::file::{CustomChoices, OptimizationFile};
 fn example() -> CudaKernel {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cuda/rms_norm.toml");
     match OptimizationFile::read(&path).unwrap().choices {
-        CustomChoices::Cuda(kernel) => *kernel,
+        Some(CustomChoices::Cuda(kernel)) => *kernel,
         other => panic!("{other:?}"),
     }
 }

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 
 use ah_types::shown::quoted;
 use ah_types::{FeatureKind, RowNumber, Scalar};
-use indexmap::IndexSet;
 use serde_json::Value as Json;
 
 use crate::error::ImportError;
-use crate::tools::Tool;
+use crate::tools::Defaults;
 
 /// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
 pub struct Table {
@@ -21,17 +20,6 @@ pub struct Table {
 pub struct Row {
     pub number: RowNumber,
     pub cells: Vec<Cell>,
-}
-
-/// The roles that a format gives to its columns. A flag overrides each.
-#[derive(Clone, Debug, Default)]
-pub struct Defaults {
-    /// The features, without a column that a flag names for the choice.
-    pub features: IndexSet<String>,
-    /// The columns of the choice, without those that a flag names as features.
-    pub choice: IndexSet<String>,
-    /// The tool that wrote the file: it names the column of the times, which are in milliseconds.
-    pub tool: Option<Tool>,
 }
 
 /// One cell of a table.

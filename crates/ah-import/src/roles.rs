@@ -6,10 +6,11 @@ use ah_types::Fault;
 use ah_types::shown::{listed, quoted};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cell::{Defaults, Table};
+use crate::cell::Table;
 use crate::error::ImportError;
 use crate::params::{ImportParams, Unit};
 use crate::times::TimeRules;
+use crate::tools::Defaults;
 
 /// A column by its position and name. The values of `--set` are further columns behind those of the table.
 #[derive(Clone, Debug)]

@@ -8,8 +8,9 @@ use ah_types::shown::quoted;
 use ah_types::{Fault, RowNumber};
 use rustc_hash::FxHashSet;
 
-use crate::cell::{Cell, Defaults, Row, Table};
+use crate::cell::{Cell, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row};
+use crate::tools::Defaults;
 
 /// The most bytes of the line of names.
 const MOST_HEADER: u64 = 64 << 20;

@@ -12,9 +12,9 @@ use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
-use crate::cell::{Cell, Defaults, Row, Table};
+use crate::cell::{Cell, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row};
-use crate::tools::{self, NamedRow};
+use crate::tools::{self, Defaults, NamedRow};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;

@@ -6,8 +6,7 @@ use ah_types::shown::quoted;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{NamedRow, Tool, part};
-use crate::cell::Defaults;
+use super::tool::{Defaults, NamedRow, Tool, part};
 use crate::error::bad_file;
 
 /// The file of `TORCHINDUCTOR_MM_LOGGING_FILE`: the matrix products (`get_mm_log_filename` and `log_results` in

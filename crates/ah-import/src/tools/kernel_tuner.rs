@@ -10,8 +10,7 @@ use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{NamedRow, Tool, part};
-use crate::cell::Defaults;
+use super::tool::{Defaults, NamedRow, Tool, part};
 use crate::error::bad_file;
 
 const TIMES: &str = "times";

@@ -10,7 +10,7 @@ mod triton;
 
 use serde_json::Value as Json;
 
-pub use tool::{NamedRow, Tool};
+pub use tool::{Defaults, NamedRow, Tool};
 
 const KNOWN: [Tool; 4] = [kernel_tuner::TOOL, triton::TOOL, inductor::PRODUCTS, inductor::RESULTS];
 

@@ -2,10 +2,10 @@
 
 use ah_types::Fault;
 use ah_types::shown::quoted;
+use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use crate::cell::Defaults;
 use crate::error::bad_file;
 
 /// A tool: how its records are known and read.
@@ -20,6 +20,17 @@ pub struct Tool {
     pub time: &'static str,
     /// Texts in place of a time that mean that the choice failed.
     pub failed: &'static [&'static str],
+}
+
+/// The roles that a format gives to its columns. A flag overrides each.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    /// The features, without a column that a flag names for the choice.
+    pub features: IndexSet<String>,
+    /// The columns of the choice, without those that a flag names as features.
+    pub choice: IndexSet<String>,
+    /// The tool that wrote the file: it names the column of the times, which are in milliseconds.
+    pub tool: Option<Tool>,
 }
 
 /// A row, and its name if it has one.

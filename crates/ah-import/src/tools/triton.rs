@@ -12,8 +12,7 @@ use ah_types::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{NamedRow, Tool, part};
-use crate::cell::Defaults;
+use super::tool::{Defaults, NamedRow, Tool, part};
 
 pub const TOOL: Tool = Tool {
     name: "results of Triton's autotuner",

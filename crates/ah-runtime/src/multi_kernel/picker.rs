@@ -12,6 +12,7 @@ use arc_swap::ArcSwap;
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::winner;
 use super::picks::{self, Head, Pick, Table, Widening};
+use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
 use crate::sync::lock;
@@ -19,9 +20,6 @@ use crate::warnings::Warnings;
 
 /// Returns true if a kernel supports an input with these values.
 pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
-
-/// Runs its argument once; returns the milliseconds.
-pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
 
 /// Measures the kernels for which its argument is true; returns the outcome of each.
 pub(super) type Measure<'a> = &'a mut dyn FnMut(&dyn Fn(usize) -> bool) -> Vec<Outcome>;

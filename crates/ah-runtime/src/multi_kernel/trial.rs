@@ -6,8 +6,10 @@ use std::hint::black_box;
 
 use ah_measure::Failure;
 
-use super::picker::Timer;
 use crate::panics::caught;
+
+/// Runs its argument once; returns the milliseconds.
+pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
 
 /// A kernel's return value. It reports failure, so that a kernel that fails fast does not win.
 pub trait Attempt {

@@ -1,9 +1,11 @@
 //! Logs of several devices as one: each input gets the features of its device. So splits can tell the devices apart, and
 //! a device that was never measured lies between those that were.
 
+use serde_json::json;
+
 use super::metadata::{Metadata, differences};
 use crate::context::Value;
-use crate::device::{DEVICE_FEATURES, Device};
+use crate::device::DEVICE_FEATURES;
 use crate::feature::{Feature, Schema};
 
 /// The version of what a GPU can do: 8.9, 9.0. It is a whole number on some devices only.
@@ -21,21 +23,13 @@ pub struct LoggedDevice {
 impl LoggedDevice {
     pub(super) fn new(metadata: &Metadata) -> Self {
         let (major, minor) = metadata.device_capa;
-        let mut features = Vec::new();
-        match metadata.device() {
-            Some(Device::Cuda(gpu)) => features.extend([
-                ("multiprocessors", f64::from(gpu.multiprocessors)),
-                ("clock_khz", gpu.clock_khz as f64),
-                ("memory_clock_khz", gpu.memory_clock_khz as f64),
-                ("l2", gpu.l2 as f64),
-            ]),
-            Some(Device::Cpu(cpu)) => features.push(("cores", f64::from(cpu.cores))),
-            None => {}
-        }
-        if let Some(bytes) = metadata.shared_memory {
-            features.push(("shared_memory", bytes as f64));
-        }
-        features.push((CAPABILITY, f64::from(major) + f64::from(minor) / 10.0));
+        let device = json!(metadata.device());
+        let known = |name: &'static str| match name {
+            CAPABILITY => Some((name, f64::from(major) + f64::from(minor) / 10.0)),
+            "shared_memory" => Some((name, metadata.shared_memory? as f64)),
+            _ => Some((name, device.get(name)?.as_f64()?)),
+        };
+        let features = DEVICE_FEATURES.into_iter().filter_map(known).collect();
         let name =
             metadata.device().map_or_else(|| format!("capability {major}.{minor}"), |d| d.name().into());
         Self { names: vec![name], features }

@@ -45,7 +45,10 @@ impl Head {
 }
 
 fn read_metadata(line: &[u8]) -> Result<Metadata, Fault> {
-    if let Some(format) = newer_format(line) {
+    let mut json: Json = serde_json::from_slice(line).unwrap_or_default();
+    // A newer tool may have written other keys too.
+    let format = json.pointer("/autoheuristic_rs/format").and_then(Json::as_u64);
+    if let Some(format) = format.filter(|format| *format > u64::from(LOG_FORMAT)) {
         let expected = format!("a log of format {LOG_FORMAT}");
         let hint = "a newer version of these tools wrote it; update them";
         return Err(Fault::new(expected, format!("format {format}"), hint));
@@ -55,7 +58,8 @@ fn read_metadata(line: &[u8]) -> Result<Metadata, Fault> {
         // The place is printed separately.
         let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
         let why = reason(&why.replace('\n', " "));
-        let (expected, hint) = if is_right_without_collection(line) {
+        let ours = json.as_object_mut().and_then(|keys| keys.remove("autoheuristic_rs"));
+        let (expected, hint) = if ours.is_some() && serde_json::from_value::<Metadata>(json).is_ok() {
             ("under autoheuristic_rs, keys and values of a log", "docs/log-format.md lists them")
         } else {
             ("a JSON object with name, device_capa, numerical_features and categorical_features", HINT)
@@ -104,25 +108,4 @@ fn read_columns(
             Err(Fault::new(format!("a column {}", quoted(name)), found, hint))
         }
     }
-}
-
-/// Returns the format of a log that a newer tool wrote. Its other keys may be new too.
-fn newer_format(line: &[u8]) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    struct Versioned {
-        autoheuristic_rs: Version,
-    }
-    #[derive(serde::Deserialize)]
-    struct Version {
-        format: u64,
-    }
-    let found: Versioned = serde_json::from_slice(line).ok()?;
-    Some(found.autoheuristic_rs.format).filter(|format| *format > u64::from(LOG_FORMAT))
-}
-
-/// Returns whether this line would be the metadata of a log if it had no key `autoheuristic_rs`.
-fn is_right_without_collection(line: &[u8]) -> bool {
-    let Ok(Json::Object(mut keys)) = serde_json::from_slice(line) else { return false };
-    keys.remove("autoheuristic_rs").is_some()
-        && serde_json::from_value::<Metadata>(Json::Object(keys)).is_ok()
 }

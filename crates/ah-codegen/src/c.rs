@@ -8,14 +8,15 @@ use ah_types::{ChoiceId, Model};
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Outcome};
-use crate::names::{C_NAMES, C_WORDS, Names, identifier};
+use crate::names::{C_NAMES, C_WORDS, Names};
 use crate::skeleton;
 use crate::target::{Output, Request, Target};
 use crate::text::{c_string, shown};
 use crate::words::{Case, Words};
 
 /// A header for C, C++ and CUDA.
-pub const C: Target = Target { name: "c", usage, has_rankings: false, files };
+pub const C: Target =
+    Target { name: "c", usage, endings: &["h", "hh", "hpp", "hxx", "cuh"], has_rankings: false, files };
 
 /// How C writes code.
 struct CSyntax<'m> {
@@ -121,7 +122,7 @@ fn usage(place: &Path, package: &str) -> String {
 }
 
 fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
-    let package = identifier(&request.model.heuristic, Case::Snake, "heuristic");
+    let package = crate::names::package(request.model);
     let (mut values, names, planned) = skeleton::values(request, &CSyntax { package: &package })?;
     let pointer = format!("const struct {package}_context *c");
     let is_constant = planned.read.is_empty();

@@ -41,6 +41,12 @@ pub enum CodegenError {
     /// `--into` names one file.
     #[error("--into writes one file: expected one target, found {count}")]
     SeveralTargets { count: usize },
+    /// The file of `--into` is of another language.
+    #[error(
+        "--into {}: expected a file that ends in .{expected} for the target {target}; name another file, or give its --target",
+        path.display()
+    )]
+    Ending { path: PathBuf, target: &'static str, expected: String },
     /// A skeleton cannot be rendered.
     #[error("a skeleton of ah-codegen does not render; report this: {problem}")]
     Skeleton { problem: String },
@@ -66,7 +72,9 @@ impl FatalError for CodegenError {
             Self::Model(e) => e.exit_code(),
             Self::Log(e) => e.exit_code(),
             Self::Output(e) => e.exit_code(),
-            Self::Rows { option: "--target table", .. } | Self::SeveralTargets { .. } => exit::USAGE,
+            Self::Rows { option: "--target table", .. }
+            | Self::SeveralTargets { .. }
+            | Self::Ending { .. } => exit::USAGE,
             _ => exit::BAD_INPUT,
         }
     }

@@ -42,6 +42,8 @@ pub mod tool;
 mod words;
 mod write;
 
+use std::path::Path;
+
 use ah_types::Model;
 
 pub use c::C;
@@ -62,9 +64,7 @@ pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, T
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
-    if request.into.is_some() && request.targets.len() != 1 {
-        return Err(CodegenError::SeveralTargets { count: request.targets.len() });
-    }
+    check_into(request.into, request.targets)?;
     let learned = learned_for(request.model);
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
@@ -74,11 +74,30 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         }
         let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
         let output = (target.files)(&Request { ranked, ..*request })?;
-        let package = names::identifier(&request.model.heuristic, words::Case::Snake, "heuristic");
+        let package = names::package(request.model);
         let usage = (target.usage)(&output.place, &package);
         report.generated.push(GeneratedFiles::write(target.name, usage, output, request.mode)?);
     }
     Ok(report)
+}
+
+/// Checks that the file of `--into`, if there is one, can be what these targets write. Needs no model.
+///
+/// # Errors
+/// There are several targets, or the file has the ending of another language.
+pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), CodegenError> {
+    match (into, targets) {
+        (None, _) => Ok(()),
+        (Some(path), [target]) => {
+            let ending = path.extension().unwrap_or_default();
+            if target.endings.iter().any(|expected| ending == *expected) {
+                return Ok(());
+            }
+            let expected = target.endings.join(" or .");
+            Err(CodegenError::Ending { path: path.to_owned(), target: target.name, expected })
+        }
+        (Some(_), all) => Err(CodegenError::SeveralTargets { count: all.len() }),
+    }
 }
 
 /// Returns the targets that a model was learned for, by its record; a model without a record is for all of them.

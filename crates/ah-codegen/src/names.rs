@@ -100,6 +100,15 @@ pub fn identifier(name: &str, case: Case, stem: &str) -> String {
     base.trim_end_matches('_').to_owned()
 }
 
+/// Returns the name of a model's crate, module and C functions. A keyword, or a library of the language, is no name of a crate or
+/// module that programs can read: `fn` becomes `fn_heuristic`.
+pub fn package(model: &Model) -> String {
+    let name = identifier(&model.heuristic, Case::Snake, "heuristic");
+    let mut reserved =
+        [RUST_WORDS, PYTHON_WORDS, LIBRARIES].into_iter().flat_map(str::split_ascii_whitespace);
+    if reserved.any(|word| word == name) { name + "_heuristic" } else { name }
+}
+
 /// Returns true if a name is an identifier in every language, without underscores at its ends: those are for the files' own names.
 pub fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -165,7 +174,7 @@ impl Names {
         }
         let mut namer = Namer::new(cases[1], reserved);
         let choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
-        Ok(Self { package: identifier(&model.heuristic, Case::Snake, "heuristic"), features, choices })
+        Ok(Self { package: package(model), features, choices })
     }
 
     /// Returns the identifier of a feature.
@@ -212,6 +221,9 @@ pub const RUST_WORDS: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if impl in let \
     loop macro match mod move mut override priv pub ref return self Self static struct super trait true try type typeof unsafe \
     unsized use virtual where while yield union raw safe";
+
+/// Crates and modules that generated files use.
+const LIBRARIES: &str = "std core alloc test bisect struct ah_runtime";
 
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\

@@ -164,11 +164,8 @@ fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), Code
     let (mut values, names, planned) = skeleton::values(request, &PythonSyntax { has_configs })?;
     let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
     let arguments = parameters.join(", ");
-    let signature = match (arguments.is_empty(), request.ranked) {
-        (false, _) => &arguments,
-        (true, true) => "*_features",
-        (true, false) => "**_features",
-    };
+    // A constant takes what any heuristic takes.
+    let signature = if arguments.is_empty() { "*_features, **_more" } else { &arguments };
     let features = planned.read.iter().map(|slot| &model.features.base().features()[*slot].name);
     let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
     let inserted = [
@@ -246,6 +243,7 @@ fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, C
 pub const PYTHON: Target = Target {
     name: "python",
     usage: |place, _| format!("ask it: from {} import choose", stem(place)),
+    endings: &["py"],
     has_rankings: false,
     files: |request| file(request, "python/module.py", ""),
 };
@@ -259,6 +257,7 @@ pub const TRITON: Target = Target {
             "give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune"
         )
     },
+    endings: &["py"],
     has_rankings: true,
     files: |request| file(request, "triton/prune.py", "_prune"),
 };
@@ -267,6 +266,7 @@ pub const TRITON: Target = Target {
 pub const INDUCTOR: Target = Target {
     name: "inductor",
     usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
+    endings: &["py"],
     has_rankings: true,
     files: |request| file(request, "inductor/plugin.py", "_inductor"),
 };
@@ -275,6 +275,7 @@ pub const INDUCTOR: Target = Target {
 pub const PYTORCH: Target = Target {
     name: "pytorch",
     usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
+    endings: &["py"],
     has_rankings: true,
     files: |request| {
         let (mut values, names, planned) = values(request)?;

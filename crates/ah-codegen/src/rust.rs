@@ -20,7 +20,7 @@ use crate::text::{code, markup, rust_string, sentence};
 use crate::words::{Case, Words};
 
 /// A crate without dependencies, or with `--into` a module.
-pub const RUST: Target = Target { name: "rust", usage, has_rankings: false, files };
+pub const RUST: Target = Target { name: "rust", usage, endings: &["rs"], has_rankings: false, files };
 
 /// How Rust writes code.
 struct RustSyntax;

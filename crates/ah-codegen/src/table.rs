@@ -12,10 +12,9 @@ use ah_types::{ChoiceId, Model, Value, fields, median};
 use serde_json::{Map, json};
 
 use crate::error::CodegenError;
-use crate::names::identifier;
+use crate::names::package;
 use crate::page::mark;
 use crate::target::{Output, Target};
-use crate::words::Case;
 
 /// The feature of a log that names the default of each input.
 const DEFAULT: &str = "default";
@@ -24,13 +23,14 @@ const DEFAULT: &str = "default";
 pub const TABLE: Target = Target {
     name: "table",
     usage: |_, _| "each row has its proof, or why it keeps the default".to_owned(),
+    endings: &["json"],
     has_rankings: false,
     files: |request| {
         let model = request.model;
         let expected = || "--rows LOG, a log with the inputs that the table shall have".to_owned();
         let missing = || CodegenError::Rows { option: "--target table", expected: expected() };
         let text = table(model, request.rows.ok_or_else(missing)?)?;
-        let package = identifier(&model.heuristic, Case::Snake, "heuristic");
+        let package = package(model);
         Ok(Output::file(request, &format!("{package}_table.json"), text, Vec::new()))
     },
 };

@@ -16,6 +16,8 @@ pub struct Target {
     /// Returns how a program uses what was written at this place, in half a sentence; functions of C begin with the heuristic's
     /// identifier.
     pub(crate) usage: fn(&Path, &str) -> String,
+    /// The endings that the one file of `--into` may have.
+    pub(crate) endings: &'static [&'static str],
     /// Rankings are part of its files, whether they are asked for or not.
     pub(crate) has_rankings: bool,
     /// Returns its files.

@@ -148,7 +148,7 @@ fn bad_input_gets_one_sentence() {
     fs::write(at.join("newer.json"), newer.to_string()).unwrap();
     fs::create_dir(at.join("folder.json")).unwrap();
     fs::write(at.join("file"), "").unwrap();
-    let cases: [(&[&str], i32); 8] = [
+    let cases: [(&[&str], i32); 10] = [
         (&["missing.json"], 4),
         (&["empty.json"], 3),
         (&["garbage.json"], 4),
@@ -157,6 +157,8 @@ fn bad_input_gets_one_sentence() {
         (&["model.json", "--out", "file"], 4),
         (&["model.json", "--target", "table"], 2),
         (&["model.json", "--target", "cobol"], 2),
+        (&["model.json", "--into", "x.py"], 2),
+        (&["model.json", "--into", "x.rs", "--target", "rust,c"], 2),
     ];
     for (arguments, expected) in cases {
         let (code, out, err) = codegen(at, arguments);
@@ -170,6 +172,25 @@ fn bad_input_gets_one_sentence() {
         // A folder that cannot be made.
         let (code, _, err) = codegen(at, &["model.json", "--out", "/proc/nowhere"]);
         assert_eq!(code, 4, "{err}");
+    }
+}
+
+#[test]
+fn a_keyword_is_no_name_of_a_crate() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, package) in [("fn", "fn_heuristic"), ("Math", "math_heuristic"), ("core", "core_heuristic")] {
+        model(8, name).write(&folder.path().join("model.json")).unwrap();
+        let (code, _, err) = codegen(folder.path(), &["model.json", "--target", "rust,python,c"]);
+        assert_eq!(code, 0, "{err}");
+        for usage in [
+            format!("ask {package}::choose"),
+            format!("from {package} import choose"),
+            format!("ask {package}_choose"),
+        ] {
+            assert!(err.contains(&usage), "{err}");
+        }
+        let manifest = folder.path().join("generated").join(package).join("Cargo.toml");
+        assert!(fs::read_to_string(manifest).unwrap().contains(&format!("name = \"{package}\"")));
     }
 }
 

@@ -303,7 +303,7 @@ fn take_least(scores: &mut [[f64; LANES]]) -> Option<(usize, f64)> {
     for few in scores.as_flattened().as_chunks::<4>().0 {
         least.iter_mut().zip(few).for_each(|(least, x)| *least = if x < least { *x } else { *least });
     }
-    let least = least.into_iter().fold(f64::INFINITY, |least, x| if x < least { x } else { least });
+    let least = least.iter().fold(f64::INFINITY, |least, &x| if x < least { x } else { least });
     if least == f64::INFINITY {
         return None;
     }

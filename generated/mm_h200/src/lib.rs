@@ -433,7 +433,8 @@ impl core::str::FromStr for Choice {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|choice| choice.name() == name);
+        let mut all = Self::ALL.iter().copied();
+        let found = all.find(|choice| choice.name() == name);
         found.ok_or("the heuristic has no choice of this name")
     }
 }

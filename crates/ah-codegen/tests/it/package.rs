@@ -145,6 +145,26 @@ fn a_library_has_it_as_a_module() {
     cargo(library, &["package", "--offline", "--allow-dirty", "--quiet"]);
 }
 
+#[test]
+fn a_module_compiles_in_older_editions() {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("picker.rs");
+    let mut random = (0..).map(|seed| models::model(&mut Pcg64::seed_from_u64(seed), "Small", 4, 40));
+    let boosted = random.find(|model| !model.boosters.is_empty()).unwrap();
+    let tree = random.find(|model| model.boosters.is_empty()).unwrap();
+    for (model, ranked) in [(&boosted, false), (&boosted, true), (&tree, false), (&tree, true)] {
+        let request = Request { ranked, into: Some(&into), ..Request::new(model, &[&RUST], folder.path()) };
+        generate(&request).unwrap();
+        for edition in ["2018", "2021", "2024"] {
+            let mut rustc = Command::new("rustc");
+            rustc.args(["--crate-type", "lib", "--emit", "metadata", "--edition", edition]);
+            let output = rustc.arg(&into).current_dir(folder.path()).output().unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{edition}, ranked {ranked}: {errors}");
+        }
+    }
+}
+
 /// A log's first line names the device; its name must not become markup.
 #[test]
 fn a_device_is_not_markup() {
@@ -211,6 +231,23 @@ fn structured_choices_have_fields_in_rust() {
             "None"
         ]
     );
+}
+
+#[test]
+fn a_constant_in_python_takes_any_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let leaf = model(&["a"]);
+    let asks = "import small as s; print(s.choose(), s.choose(1, 'x'), s.choose(m=1, dtype='x'), s.ranked(1, m=2) if hasattr(s, 'ranked') else '')";
+    for ranked in [false, true] {
+        let request = Request { ranked, ..Request::new(&leaf, &[&PYTHON], folder.path()) };
+        generate(&request).unwrap();
+        let Ok(output) = Command::new("python3").args(["-B", "-c", asks]).current_dir(folder.path()).output()
+        else {
+            let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
+            return;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]

@@ -32,20 +32,27 @@ pub(crate) fn raw_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Returns the text with control characters escaped, except line ends and tabs: names come from files, and
-/// a name with an escape sequence could rewrite the terminal.
+/// Returns the text with control characters escaped, except line ends and tabs, and with marks that turn the direction of
+/// text: names come from files, and a name with an escape sequence could rewrite the terminal. Escapes beyond ASCII are
+/// those of JSON, because the text may be JSON.
 ///
 /// ```
 /// assert_eq!(ah_cli::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
+/// assert_eq!(ah_cli::printable("\"\u{202e}\u{9b}\""), "\"\\u202e\\u009b\"");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t' || turns(c);
     if !text.contains(harmful) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if harmful(c) { escaped.extend(c.escape_default()) } else { escaped.push(c) }
+        match c {
+            _ if !harmful(c) => escaped.push(c),
+            '\0'..='\x7f' => escaped.extend(c.escape_default()),
+            _ => escaped += &format!("\\u{:04x}", u32::from(c)),
+        }
     }
     Cow::Owned(escaped)
 }

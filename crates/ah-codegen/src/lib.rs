@@ -52,7 +52,7 @@ pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use rust::RUST;
 pub use table::TABLE;
 pub use target::{Output, Request, Target, WriteMode};
-pub use write::{GeneratedFiles, Report};
+pub use write::{GeneratedFiles, Report, difference};
 
 /// All targets.
 pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];

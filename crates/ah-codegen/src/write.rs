@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ah_types::artefact::write_atomic;
 use similar::TextDiff;
@@ -81,6 +81,13 @@ impl GeneratedFiles {
     }
 }
 
+/// Returns the unified diff from a file's text to what is generated; empty if there is none.
+pub fn difference(path: &Path, old: &str, new: &str) -> String {
+    let path = path.display().to_string();
+    let diff = TextDiff::from_lines(old, new);
+    diff.unified_diff().context_radius(3).header(&path, &format!("{path} (generated)")).to_string()
+}
+
 impl Report {
     /// Returns the files that differ from those on the disk.
     fn changed(&self) -> impl Iterator<Item = &Change> {
@@ -96,9 +103,7 @@ impl Report {
     pub fn diff(&self) -> String {
         let of = |Change { path, old, new }: &Change| {
             let [old, new] = [old, new].map(|text| text.as_deref().unwrap_or_default());
-            let path = path.display().to_string();
-            let diff = TextDiff::from_lines(old, new);
-            diff.unified_diff().context_radius(3).header(&path, &format!("{path} (generated)")).to_string()
+            difference(path, old, new)
         };
         self.changed().map(of).collect()
     }

@@ -16,9 +16,10 @@ type Failure = Box<dyn FatalError>;
 
 /// What `--check` finds.
 #[derive(Debug, thiserror::Error)]
-#[error("{path} is stale: learning again gives another one; learn without --check")]
+#[error("{path} is stale: learning again gives another one; run: {command}")]
 struct Stale {
     path: String,
+    command: String,
 }
 
 impl FatalError for Stale {
@@ -95,6 +96,13 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     if let Some(report) = &args.report {
         keep_inputs("--report", report, &read)?;
     }
+    let named =
+        ah_codegen::TARGETS.iter().filter(|t| params.targets.iter().any(|asked| asked.name() == t.name));
+    let named: Vec<&ah_codegen::Target> = named.collect();
+    // Targets that the log or a file names are known only later.
+    if !named.is_empty() {
+        ah_codegen::check_into(args.into.as_deref(), &named)?;
+    }
     let trained = crate::train(params)?;
     if args.check {
         return check(&trained, args);
@@ -121,22 +129,23 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Compares a training with the model and the code that are there. The version of the tool may differ.
+/// Compares a training with the model and the code that are there, and prints the difference. The tool's version may differ.
 fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
     let mut there = Model::read(&args.model)?;
     there.provenance.tool.clone_from(&trained.model.provenance.tool);
-    let stale = |path: &Path| Err(Stale { path: path.display().to_string() }.into());
     // Numbers are compared as the file has them.
-    if there.to_json() != trained.model.to_json() {
-        return stale(&args.model);
+    let model = ah_codegen::difference(&args.model, &there.to_json(), &trained.model.to_json());
+    let report = generate(trained, args, ah_codegen::WriteMode::Check)?;
+    let code = report.map(|report| report.diff()).unwrap_or_default();
+    if model.is_empty() && code.is_empty() {
+        status(&format!("{} is current\n", args.model.display()));
+        return Ok(());
     }
-    match generate(trained, args, ah_codegen::WriteMode::Check)? {
-        Some(report) if !report.is_same() => stale(args.into.as_ref().unwrap_or(&args.out)),
-        _ => {
-            status(&format!("{} is current\n", args.model.display()));
-            Ok(())
-        }
-    }
+    stdout(&format!("{model}{code}"))?;
+    let path = if model.is_empty() { args.into.as_ref().unwrap_or(&args.out) } else { &args.model };
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let command: Vec<String> = words.filter(|word| word != "--check").collect();
+    Err(Stale { path: path.display().to_string(), command: command.join(" ") }.into())
 }
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {

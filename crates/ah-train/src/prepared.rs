@@ -90,7 +90,7 @@ impl Prepared {
 /// Returns what near-copies do to the figures, in a sentence.
 fn of_neighbours(dataset: &Dataset, found: &Neighbours) -> String {
     let [by_input, together] =
-        found.losses.map(|loss| format!("{:.2} %", (dataset.table.over_best(loss) - 1.0) * 100.0));
+        found.losses.map(|loss| format!("{:.2} %", (dataset.table.objective.over_best(loss) - 1.0) * 100.0));
     let what = match found.splits {
         true => "near-copies are held out together, in all figures and in the promise",
         false => "on inputs unlike these expect more",

@@ -15,7 +15,7 @@ pub const TEMPERATURE: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub choice: ChoiceId,
-    /// The objective's cost in units of [`COST_ONE`], at most [`Pricing::greatest`]; so much does a failed choice cost.
+    /// The objective's cost in units of [`COST_ONE`], at most [`Objective::greatest_cost`]; so much does a failed choice cost.
     pub cost: u32,
     /// False if it failed.
     pub usable: bool,
@@ -47,7 +47,7 @@ impl Costs {
             choices: table.choices.len(),
             offsets: vec![0],
             costs: Vec::new(),
-            objective: table.pricing.objective,
+            objective: table.objective,
             weights: whole(&table.cost_weights()),
         };
         for input in 0..table.inputs.len() as u32 {
@@ -73,7 +73,7 @@ impl Costs {
             for cost in &mut self.costs[range] {
                 if table.cell(input, cost.choice).is_some_and(|c| c.is_slower(base, limit)) {
                     let increased = f64::from(cost.cost) / COST_ONE + penalty;
-                    cost.cost = quantised(increased.min(table.pricing.greatest()));
+                    cost.cost = quantised(increased.min(table.objective.greatest_cost()));
                 }
             }
         }

@@ -14,7 +14,6 @@ use super::costs::Costs;
 use super::declared;
 use super::exclude;
 use super::learned_eligible;
-use super::objective::Pricing;
 use super::split::{self, Partition};
 use super::table::{self, Table};
 use super::undefined;
@@ -120,9 +119,8 @@ impl Dataset {
         declared::check_dimensions(&settings, &log.schema)?;
         let declared = declared::features((&optimization, ad_hoc), &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
-        let pricing =
-            Pricing { objective: settings.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
-        let table = table(log, params, &mut warnings)?.priced(pricing);
+        let mut table = table(log, params, &mut warnings)?;
+        table.objective = settings.objective.unwrap_or_default();
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         let named_fallback = named_fallback((&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.

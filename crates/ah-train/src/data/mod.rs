@@ -14,7 +14,6 @@ mod exclude;
 pub mod formula;
 pub mod irregularities;
 mod learned_eligible;
-pub mod objective;
 
 pub mod split;
 pub mod table;
@@ -28,5 +27,4 @@ pub mod weights;
 pub use columns::{Column, Columns, FitRows, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
-pub use objective::Pricing;
 pub use table::{LEAST_MS, Spread, Table};

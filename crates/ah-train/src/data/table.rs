@@ -9,7 +9,6 @@ use std::ops::Range;
 use ah_types::log::Log;
 use ah_types::{ChoiceId, Objective, SingleChoice, Value, median};
 
-use super::objective::Pricing;
 use crate::error::TrainError;
 
 /// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
@@ -78,7 +77,7 @@ pub struct Table {
     /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
     /// What choices cost.
-    pub pricing: Pricing,
+    pub objective: Objective,
     /// The share of the cells that were measured, where a missing time means that it was not: what decisions lose is then not
     /// known. Otherwise `None`: a choice without a time cannot run.
     pub timed: Option<f64>,
@@ -134,12 +133,7 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
-        Self { choices, inputs, cells, copies, pricing: Pricing::default(), timed: None, rare }
-    }
-
-    /// Returns the same table with other costs.
-    pub fn priced(self, pricing: Pricing) -> Self {
-        Self { pricing, ..self }
+        Self { choices, inputs, cells, copies, objective: Objective::default(), timed: None, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -262,23 +256,17 @@ impl Table {
         time > limit * fallback && time > fallback + LEAST_MS
     }
 
-    /// Returns the time of taking the fallback. Where it has none, that of the slowest choice: nothing better is known there.
-    fn fallback_time(&self, input: u32, fallback: ChoiceId) -> f64 {
-        self.time_of(input, fallback).unwrap_or_else(|| {
-            let times = self.cells(input).iter().map(|cell| cell.time);
-            times.filter(|time| time.is_finite()).fold(self.inputs[input as usize].best, f64::max)
-        })
-    }
-
-    /// Returns the time of taking `choice`. Where it has none, that of the fallback.
+    /// Returns the time of taking `choice`. Where it has none, that of the fallback. Where this has none either, that of the slowest
+    /// choice: nothing better is known there.
     pub fn time(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
-        self.time_of(input, choice).unwrap_or_else(|| self.fallback_time(input, fallback))
-    }
-
-    /// Returns the time of a choice. One that failed takes the time limit, if there is one.
-    fn time_of(&self, input: u32, choice: ChoiceId) -> Option<f64> {
-        let cell = self.cell(input, choice)?;
-        Some(cell.time).filter(|time| time.is_finite()).or(self.pricing.timeout)
+        let cell = self.usable(input, choice).or_else(|| self.usable(input, fallback));
+        cell.map_or_else(
+            || {
+                let times = self.cells(input).iter().map(|cell| cell.time);
+                times.filter(|time| time.is_finite()).fold(self.inputs[input as usize].best, f64::max)
+            },
+            |cell| cell.time,
+        )
     }
 
     /// Returns the log slowdown of taking `choice`, by its [`time`](Self::time).
@@ -288,26 +276,26 @@ impl Table {
 
     /// Returns the objective's cost of taking `choice`, by its [`time`](Self::time).
     pub fn cost(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
-        self.pricing.cost(self.time(input, choice, fallback), self.inputs[input as usize].best)
+        self.objective.cost(self.time(input, choice, fallback), self.inputs[input as usize].best)
     }
 
     /// Returns the objective's cost of a cell; of a choice that failed it may be infinite.
     fn cost_of(&self, input: u32, cell: &Cell) -> f64 {
-        match self.pricing.objective {
+        match self.objective {
             Objective::Geomean => cell.log_slowdown,
-            _ => self.pricing.cost(cell.time, self.inputs[input as usize].best),
+            _ => self.objective.cost(cell.time, self.inputs[input as usize].best),
         }
     }
 
     /// Returns the cost of a cell to learn from, at most the greatest that counts.
     pub fn learned_cost(&self, input: u32, cell: &Cell) -> f64 {
-        self.cost_of(input, cell).min(self.pricing.greatest())
+        self.cost_of(input, cell).min(self.objective.greatest_cost())
     }
 
     /// Returns how much an input's cost counts.
     pub fn cost_weight(&self, input: u32) -> f64 {
         let input = &self.inputs[input as usize];
-        input.weight * self.pricing.weight(input.best)
+        input.weight * self.objective.weight(input.best)
     }
 
     /// [`cost_weight`](Self::cost_weight) of all inputs; of those without a usable choice the mean.
@@ -318,14 +306,6 @@ impl Table {
         weights.iter().map(|weight| if weight.is_finite() { *weight } else { mean }).collect()
     }
 
-    /// Returns a mean cost as a ratio: what is taken over the best choices, by the mean of the objective.
-    pub fn over_best(&self, cost: f64) -> f64 {
-        match self.pricing.objective {
-            Objective::Geomean => cost.exp(),
-            Objective::Total => 1.0 + cost,
-        }
-    }
-
     /// Returns the choice to fall back to on these inputs: the one with the least mean cost when always taken. An input on
     /// which it has no time costs the slowest choice; one on which it failed at least the greatest cost.
     pub fn best_fallback(&self, inputs: &[u32]) -> ChoiceId {
@@ -334,7 +314,7 @@ impl Table {
             let weight = self.cost_weight(input);
             // Every choice pays what a missing one costs, and those that were measured the difference.
             let missing = self.cost(input, ChoiceId(u32::MAX), ChoiceId(u32::MAX));
-            let failed = missing.max(self.pricing.greatest());
+            let failed = missing.max(self.objective.greatest_cost());
             for cell in self.cells(input) {
                 let cost = self.cost_of(input, cell);
                 let cost = if cost.is_finite() { cost } else { failed };

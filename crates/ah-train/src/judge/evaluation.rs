@@ -9,7 +9,7 @@ use ah_types::shown::listed;
 use ah_types::{Device, Model, Value, admits, artefact, capability_identity};
 
 use super::comparison::BaselineComparison;
-use crate::data::{Pricing, Table, irregularities};
+use crate::data::{Table, irregularities};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::joint;
@@ -54,9 +54,9 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let slots = slots(model, &log, &mut warnings);
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
     let asking = Asking::of_model(model, &log.metadata);
-    let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
     let logged = log.schema.clone();
-    let mut table = Table::new(log).priced(pricing);
+    let mut table = Table::new(log);
+    table.objective = model.objective();
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") {
         table.timed = joint::sparsely_timed(&table, &inputs);

@@ -26,13 +26,13 @@ impl Overhead {
     /// Returns the objective's cost of taking `choice`, with the decision.
     pub fn cost(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         let time = self.net(table.time(input, choice, fallback));
-        table.pricing.cost(time, table.inputs[input as usize].best)
+        table.objective.cost(time, table.inputs[input as usize].best)
     }
 
     /// Returns what asking adds to the objective's cost of the best choice.
     pub fn added(&self, table: &Table, input: u32) -> f64 {
         let best = table.inputs[input as usize].best;
-        table.pricing.cost(self.net(best), best)
+        table.objective.cost(self.net(best), best)
     }
 }
 

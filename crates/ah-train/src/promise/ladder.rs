@@ -129,7 +129,7 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
         }
         trees = Some(fitted);
     }
-    let over_best = |mean| recipe.dataset.table.over_best(mean);
+    let over_best = |mean| recipe.dataset.table.objective.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let best_tree = candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min);
     let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
@@ -207,7 +207,7 @@ impl<'c> Candidate<'c> {
         let costs = costs_at(margin);
         let weights = weights(dataset, &held_out);
         let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
-        let over_best = |cost| dataset.table.over_best(cost);
+        let over_best = |cost| dataset.table.objective.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;
         let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();

@@ -50,5 +50,5 @@ fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (V
         cover.add(next);
         chosen.push(next);
     }
-    (chosen, table.over_best(cover.mean_cost()))
+    (chosen, table.objective.over_best(cover.mean_cost()))
 }

@@ -37,7 +37,7 @@ impl<'a> Cover<'a> {
         let row = |(input, weight, cost): (u32, f64, f64)| Row {
             input,
             weight,
-            cost: cost.min(table.pricing.greatest()),
+            cost: cost.min(table.objective.greatest_cost()),
         };
         Self { table, rows: rows.map(row).collect(), gains: vec![0.0; table.choices.len()] }
     }

@@ -8,18 +8,14 @@ use ah_train::{Params, TrainedModel, train};
 use ah_types::{Model, Objective, Value};
 use common::Run;
 
-/// Returns the head of a log with one feature, which tells nothing, and this time limit.
-fn head(timeout: &str) -> String {
-    format!(
-        "{{\"name\": \"own\", \"device_capa\": [0, 0], \"numerical_features\": [\"n\"], \"categorical_features\": [], \
-         \"autoheuristic_rs\": {{\"seed\": 0{timeout}}}}}\nn,choice,feedback\n"
-    )
-}
+/// The head of a log with one feature, which tells nothing.
+const HEAD: &str = "{\"name\": \"own\", \"device_capa\": [0, 0], \"numerical_features\": [\"n\"], \
+                    \"categorical_features\": []}\nn,choice,feedback\n";
 
 /// Returns a log where `small` takes 1 ms instead of 1.25 on nine of ten inputs, and `large` 100 ms instead of 200 on the
 /// tenth.
 fn disagreeing() -> String {
-    let mut text = head("");
+    let mut text = HEAD.to_owned();
     for i in 0..400 {
         // Small noise without ties; the tenth inputs are spread over n.
         let noise = 1.0 + f64::from(i * 37 % 101) / 10_000.0;
@@ -31,7 +27,7 @@ fn disagreeing() -> String {
 
 /// Returns a log where `risky` takes 10 ms, but times out on one of twenty inputs, half of them as `inf`; `steady` takes 30.
 fn with_timeouts() -> String {
-    let mut text = head(", \"timeout_ms\": 1000.0");
+    let mut text = HEAD.to_owned();
     for i in 0..400 {
         let noise = 1.0 + f64::from(i * 37 % 101) / 10_000.0;
         let risky = match i * 7919 % 1000 {

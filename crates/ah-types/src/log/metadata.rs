@@ -77,9 +77,6 @@ pub struct Collection {
     /// A hash of the commands that were measured, if the choices are commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands_hash: Option<String>,
-    /// The limit after which a choice was stopped, in milliseconds: a time of the limit or more is a time-out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<f64>,
     /// The day of measuring, `2026-11-24`; empty if unknown. Appending ignores it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub date: String,
@@ -123,11 +120,6 @@ impl Metadata {
     pub(super) fn feature(&self, name: &str, kind: FeatureKind) -> Feature {
         let integer = self.collection.as_ref().is_some_and(|c| c.integer_features.iter().any(|n| n == name));
         Feature { kind, integer: integer && kind == FeatureKind::Numerical, ..Feature::numerical(name) }
-    }
-
-    /// Returns the time limit in milliseconds, if the log has one.
-    pub fn timeout_ms(&self) -> Option<f64> {
-        self.collection.as_ref()?.timeout_ms.filter(|limit| *limit > 0.0)
     }
 
     /// Returns the kind of each feature by its name.

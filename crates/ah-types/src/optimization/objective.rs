@@ -21,6 +21,38 @@ impl Objective {
     /// All objectives by name.
     pub const NAMES: [(&str, Self); 2] = [("geomean", Self::Geomean), ("total", Self::Total)];
 
+    /// Returns what a choice of this time costs where the best one takes `best`; infinite if it failed.
+    pub fn cost(self, time: f64, best: f64) -> f64 {
+        match self {
+            Self::Geomean => (time / best).ln(),
+            Self::Total => time / best - 1.0,
+        }
+    }
+
+    /// Returns how much an input counts whose best choice takes `best`, in any unit.
+    pub fn weight(self, best: f64) -> f64 {
+        match self {
+            Self::Geomean => 1.0,
+            Self::Total => best,
+        }
+    }
+
+    /// Returns a mean cost as a ratio: what is taken over the best choices.
+    pub fn over_best(self, cost: f64) -> f64 {
+        match self {
+            Self::Geomean => cost.exp(),
+            Self::Total => 1.0 + cost,
+        }
+    }
+
+    /// The greatest cost that is learned from. Being ten times slower is as bad as it gets, and as bad as failing.
+    pub const fn greatest_cost(self) -> f64 {
+        match self {
+            Self::Geomean => 2.3,
+            Self::Total => 9.0,
+        }
+    }
+
     /// The greatest score of boosted trees. Geometric means need not tell apart choices that are far from the best, and
     /// a limit of 0.2 lets the trees spend their splits on near ones. Total time counts the difference itself.
     pub const fn greatest(self) -> f64 {
@@ -39,11 +71,7 @@ impl Objective {
 
     /// Returns how many times as long as the best choice one takes with this score of boosted trees.
     pub fn slowdown(self, score: f64) -> f64 {
-        let cost = -self.greatest() * (1.0 - score / self.greatest()).max(f64::MIN_POSITIVE).ln();
-        match self {
-            Self::Geomean => cost.exp(),
-            Self::Total => 1.0 + cost,
-        }
+        self.over_best(-self.greatest() * (1.0 - score / self.greatest()).max(f64::MIN_POSITIVE).ln())
     }
 }
 

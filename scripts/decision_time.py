@@ -228,10 +228,9 @@ def visited(model):
     while open_:
         at, depth, found = open_.pop()
         node = nodes[at]
-        if "left" in node:
+        if "right" in node:
             found |= {node["feature"]} - logged
-            left = node["left"]
-            open_ += [(left, depth + 1, found), (node.get("right", left + 1), depth + 1, found)]
+            open_ += [(at + 1, depth + 1, found), (node["right"], depth + 1, found)]
         else:
             inputs += node["samples"]
             splits += node["samples"] * depth
@@ -240,7 +239,7 @@ def visited(model):
     if not boosters:
         return [1, splits / inputs, derived / inputs, 0, 0, 0]
     names = {column if isinstance(column, str) else column[0] for column in boosters["columns"]}
-    names |= {node["feature"] for node in nodes if "left" in node}
+    names |= {node["feature"] for node in nodes if "right" in node}
     trees = len(boosters["trees"])
     return [0, splits / inputs, len(names - logged), 1, trees, trees * len(model["choices"])]
 

@@ -64,7 +64,7 @@ pub struct Limits {
     pub shrinkage: f64,
 }
 
-/// The splits of a tree. The root comes first, and a right child follows its left one.
+/// The splits of a tree. The root comes first, children come behind their parent, and a right child follows its left one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The nodes.
@@ -74,6 +74,8 @@ pub struct Tree {
 /// A node of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Node {
+    /// The position of the parent; the root is its own.
+    pub parent: u32,
     /// The position of the left child; 0 in a leaf.
     pub left: u32,
     /// The position of the column.
@@ -86,7 +88,47 @@ pub struct Node {
     pub gain: f64,
 }
 
+/// One leaf.
+impl Default for Tree {
+    fn default() -> Self {
+        Self { nodes: vec![Node::default()] }
+    }
+}
+
 impl Tree {
+    /// Splits a leaf as this node says. Returns the left child.
+    pub fn split(&mut self, at: usize, split: Node) -> usize {
+        let left = self.nodes.len();
+        self.nodes[at] = Node { parent: self.nodes[at].parent, left: left as u32, ..split };
+        self.nodes.extend([Node { parent: at as u32, ..Node::default() }; 2]);
+        left
+    }
+
+    /// Returns the children of a node, unless it is a leaf.
+    pub fn children(&self, at: usize) -> Option<[usize; 2]> {
+        let left = self.nodes[at].left as usize;
+        (left > 0).then_some([left, left + 1])
+    }
+
+    /// Returns the number of leaves.
+    pub fn leaves(&self) -> usize {
+        self.nodes.len() / 2 + 1
+    }
+
+    /// Returns the tree with only the splits that `keep` keeps, from the root down, and the old position of each of its nodes.
+    pub fn part(&self, keep: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
+        let (mut tree, mut old) = (Self::default(), vec![0]);
+        let mut at = 0;
+        while at < old.len() {
+            if let Some(children) = self.children(old[at]).filter(|_| keep(old[at])) {
+                tree.split(at, self.nodes[old[at]]);
+                old.extend(children);
+            }
+            at += 1;
+        }
+        (tree, old)
+    }
+
     /// Returns the leaf that a row reaches whose code in each column `code` returns.
     #[inline]
     pub fn leaf(&self, code: impl Fn(usize) -> u16) -> usize {
@@ -156,16 +198,14 @@ pub fn grow(columns: &[Codes<'_>], kept: Vec<u32>, inputs: &[u32], sample: &Samp
     };
     let codes = columns.par_iter().enumerate().map(codes).collect();
     let growth = Growth { columns, codes, sample, limits };
-    let mut tree = Tree { nodes: vec![Node::default()] };
+    let mut tree = Tree::default();
     // Gains are positive, so their bits are in their order. Of equal gains, the first leaf is the greatest.
     let by_gain = |leaf: OpenLeaf| ((leaf.best.gain.to_bits(), Reverse(leaf.node)), leaf);
     let mut open = BTreeMap::new();
     open.extend(growth.open(0, 0, (0..inputs.len() as u32).collect(), kept).map(by_gain));
     for _ in 1..limits.leaves {
         let Some((_, OpenLeaf { best, node, depth, rows, columns })) = open.pop_last() else { break };
-        let left = tree.nodes.len() as u32;
-        tree.nodes[node as usize] = Node { left, gain: best.gain * sample.unit.powi(2), ..best };
-        tree.nodes.extend([Node::default(); 2]);
+        let left = tree.split(node, Node { gain: best.gain * sample.unit.powi(2), ..best });
         let codes = &growth.codes[best.column as usize];
         let (on_left, on_right): (Vec<u32>, Vec<u32>) =
             rows.into_iter().partition(|&row| codes[row as usize] <= best.limit);
@@ -187,7 +227,7 @@ struct Growth<'a> {
 /// A leaf with its best split.
 struct OpenLeaf {
     best: Node,
-    node: u32,
+    node: usize,
     depth: usize,
     rows: Vec<u32>,
     /// The columns that vary in it.
@@ -206,7 +246,7 @@ struct Totals {
 
 impl Growth<'_> {
     /// Returns a leaf of these rows if it may be split. `columns` vary in its parent.
-    fn open(&self, node: u32, depth: usize, rows: Vec<u32>, columns: Vec<u32>) -> Option<OpenLeaf> {
+    fn open(&self, node: usize, depth: usize, rows: Vec<u32>, columns: Vec<u32>) -> Option<OpenLeaf> {
         if depth >= self.limits.depth || rows.len() < 2 * self.limits.rows.max(1) {
             return None;
         }
@@ -443,8 +483,7 @@ mod tests {
         #[test]
         fn leaves_are_limited_and_the_greatest_gain_comes_first(data in data(), leaves in 1_usize..8) {
             let (whole, part) = (data.grow(&LIMITS), data.grow(&Limits { leaves, ..LIMITS }));
-            let count = |tree: &Tree| tree.nodes.len() / 2 + 1;
-            prop_assert_eq!(count(&part), leaves.min(count(&whole)));
+            prop_assert_eq!(part.leaves(), leaves.min(whole.leaves()));
             // The splits of the part are the first ones of the whole.
             for (part, whole) in part.nodes.iter().zip(&whole.nodes).filter(|(part, _)| part.left > 0) {
                 prop_assert_eq!(part, whole);

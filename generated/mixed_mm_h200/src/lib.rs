@@ -531,7 +531,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
             }
             return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2); // 16, 1.001, 1.014
         }
-        if tiles_32x32 > 178.0 || c.k <= 4900 {
+        if tiles_32x32 > 179.0 || c.k <= 4900 {
             return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2); // 87, 1.002, 1.100
         }
         return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3); // 18, 1.009, 1.109

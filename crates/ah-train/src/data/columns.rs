@@ -11,8 +11,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use ah_joint::growth::Codes;
-use ah_types::{MISSING, Test};
+use ah_joint::growth::{Codes, Tree};
+use ah_types::{MISSING, Node, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -146,6 +146,34 @@ impl Columns {
         self.columns.iter().map(|column| Codes { codes: &column.codes, levels: column.levels() }).collect()
     }
 
+    /// Returns the leaf of a tree over these columns that an input reaches.
+    pub fn leaf(&self, tree: &Tree, input: u32) -> usize {
+        tree.leaf(|column| self.columns[column].codes[input as usize])
+    }
+
+    /// Returns a tree over these columns as one over values, with these leaves. A left child is the next node.
+    pub fn in_model<L>(&self, tree: &Tree, mut leaf: impl FnMut(usize) -> L) -> ah_types::Tree<L> {
+        let mut nodes = Vec::new();
+        // A node, and the split whose right child it is.
+        let mut open = vec![(0, None)];
+        while let Some((at, right_of)) = open.pop() {
+            let here = nodes.len() as u32;
+            if let Some(Node::Split { right, .. }) = right_of.and_then(|split: usize| nodes.get_mut(split)) {
+                *right = here;
+            }
+            let node = tree.nodes[at];
+            nodes.push(match tree.children(at) {
+                None => Node::Leaf(leaf(at)),
+                Some([left, right]) => {
+                    open.extend([(right, Some(nodes.len())), (left, None)]);
+                    let test = self.columns[node.column as usize].test(node.limit);
+                    Node::Split { test, left: here + 1, right: 0 }
+                }
+            });
+        }
+        ah_types::Tree { nodes }
+    }
+
     /// Returns all columns.
     pub fn all(&self) -> &[Column] {
         &self.columns
@@ -163,42 +191,35 @@ impl Column {
         self.bounds.len()
     }
 
-    /// Returns the split between the codes `left` and `right`, neighbours inside a node: the greatest code
-    /// that goes left, and the test. A threshold is the shortest number between the two values.
-    pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
-        if let Some(categories) = &self.categories {
-            // Categories that the node does not have go with the nearer neighbour.
-            let limit = left + (right - left - 1) / 2;
-            return (limit, categories.test(self.slot, limit));
+    /// Returns the greatest code that a split between `left` and `right` sends left. They are neighbours inside a node, and the codes
+    /// that the node does not have go with the nearer one: categories by their number, numbers by a short threshold.
+    pub fn limit(&self, left: u16, right: u16) -> u16 {
+        match self.bounds[left as usize].1 {
+            _ if self.categories.is_some() => left + (right - left - 1) / 2,
+            // Missing values stay alone.
+            f64::NEG_INFINITY => left,
+            greatest => {
+                let threshold = between(greatest, self.bounds[right as usize].0);
+                self.bounds.partition_point(|b| b.1 <= threshold) as u16 - 1
+            }
         }
-        if self.bounds[left as usize].1 == f64::NEG_INFINITY {
-            return (left, Test::Numerical { slot: self.slot, threshold: MISSING });
+    }
+
+    /// Returns the split behind the code `limit`. A threshold is the shortest number between the values of two codes.
+    pub fn test(&self, limit: u16) -> Test {
+        match (&self.categories, self.bounds[limit as usize].1) {
+            (Some(categories), _) => categories.test(self.slot, limit),
+            (None, f64::NEG_INFINITY) => Test::Numerical { slot: self.slot, threshold: MISSING },
+            (None, greatest) => {
+                let threshold = between(greatest, self.bounds[limit as usize + 1].0);
+                Test::Numerical { slot: self.slot, threshold }
+            }
         }
-        let mut threshold = between(self.bounds[left as usize].1, self.bounds[right as usize].0);
-        let mut code = self.bounds.partition_point(|b| b.0 <= threshold) - 1;
-        if self.bounds[code].1 > threshold {
-            // The threshold is inside a bin, which must stay whole.
-            code -= 1;
-            threshold = between(self.bounds[code].1, self.bounds[code + 1].0);
-        }
-        (code as u16, Test::Numerical { slot: self.slot, threshold })
     }
 
     /// Returns the greatest code, in the column that has all of its codes, of those that are `code` here.
     pub fn before_merging(&self, code: u16) -> u16 {
         code.saturating_mul(self.merged)
-    }
-
-    /// Returns the split behind the code `limit` whose threshold is the greatest value with this code. A value between
-    /// two codes has the greater one, so every value goes where its code goes.
-    pub fn test_behind(&self, limit: u16) -> Test {
-        match &self.categories {
-            Some(categories) => categories.test(self.slot, limit),
-            None => {
-                let threshold = self.bounds[limit as usize].1.clamp(MISSING, f64::MAX);
-                Test::Numerical { slot: self.slot, threshold }
-            }
-        }
     }
 }
 

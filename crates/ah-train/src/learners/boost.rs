@@ -10,7 +10,7 @@ use super::errors::Errors;
 use crate::data::costs::Cost;
 use crate::data::{COST_ONE, Columns, Costs, FitRows};
 use crate::params::Size;
-use crate::tree::{Booster, Boosters, FittedEnsemble, GrownTree, Scores, nearest};
+use crate::tree::{Booster, Boosters, FittedEnsemble, Scores, nearest};
 
 /// The parameters of boosted trees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,7 +72,7 @@ impl Boost {
     }
 
     /// Learns trees that add to the scores of `tree`.
-    pub fn fit(&self, tree: GrownTree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
+    pub fn fit(&self, tree: Tree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
         let choices = targets.choices();
         // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
         let greatest = targets.objective().greatest();
@@ -98,7 +98,7 @@ impl Boost {
         let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
         let tree = |number: u64| {
             let mut tree = self.grow(&few, rows.inputs, &errors, number);
-            let leaf = |&input: &u32| tree.leaf(|column| few.all()[column].codes()[input as usize]);
+            let leaf = |&input: &u32| few.leaf(&tree, input);
             let leaves: Vec<usize> = rows.inputs.par_iter().with_min_len(1024).map(leaf).collect();
             let means = errors.means(&leaves, tree.nodes.len(), self.shrinkage);
             let numbers: Vec<i8> = means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();

@@ -4,14 +4,13 @@
 //! bad it is. A split minimises the multi-output variance of these weights, the criterion of scikit-learn's multi-output regression
 //! trees ([`ah_joint::growth`]).
 
-use ah_joint::growth::{Limits, grow};
+use ah_joint::growth::{Limits, Tree, grow};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::sample::sample;
 use crate::data::costs::TEMPERATURE;
 use crate::data::{Costs, FitRows};
-use crate::tree::GrownTree;
 
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,7 +35,7 @@ impl CostTree {
     }
 
     /// Grows a tree from these rows.
-    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
+    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> Tree {
         let soft = |&input: &u32| {
             targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
         };
@@ -51,6 +50,10 @@ impl CostTree {
         };
         let codes = rows.columns.codes();
         let all = (0..codes.len() as u32).collect();
-        GrownTree::of_splits(&grow(&codes, all, rows.inputs, &sample, &limits), rows.columns)
+        let mut tree = grow(&codes, all, rows.inputs, &sample, &limits);
+        for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
+            node.limit = rows.columns.all()[node.column as usize].limit(node.limit, node.next);
+        }
+        tree
     }
 }

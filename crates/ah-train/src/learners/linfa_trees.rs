@@ -17,6 +17,7 @@
 //! scan that breaks the ties finds the split again. That scan could find the best split alone;
 //! linfa-trees stays because its choice is the baseline.
 
+use ah_joint::growth::{Node, Tree};
 use ah_types::ChoiceId;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
@@ -25,7 +26,6 @@ use ndarray::{Array1, Array2};
 use serde::Serialize;
 
 use crate::data::FitRows;
-use crate::tree::GrownTree;
 
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,13 +45,12 @@ const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
     /// Grows a tree that tells the winners of these rows apart.
-    pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> GrownTree {
+    pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> Tree {
         let columns = rows.columns.all();
-        let mut tree = GrownTree::leaf();
-        let mut todo = vec![(0_u32, rows.inputs.to_vec())];
-        while let Some((node, inputs)) = todo.pop() {
-            let deep = tree.nodes[node as usize].depth as usize >= self.max_depth;
-            if deep || inputs.len() < 2 * self.min_samples_leaf || columns.is_empty() {
+        let mut tree = Tree::default();
+        let mut todo = vec![(0, 0, rows.inputs.to_vec())];
+        while let Some((node, depth, inputs)) = todo.pop() {
+            if depth >= self.max_depth || inputs.len() < 2 * self.min_samples_leaf || columns.is_empty() {
                 continue;
             }
             let rows = FitRows { columns: rows.columns, inputs: &inputs };
@@ -61,11 +60,11 @@ impl LinfaTrees {
             let Some((column, left, right)) = self.first_split_within(&rows, &classes, impurity) else {
                 continue;
             };
-            let (limit, test) = columns[column].test(left, right);
+            let limit = columns[column].limit(left, right);
             let codes = columns[column].codes();
-            let (left_inputs, right_inputs) = inputs.iter().partition(|&&i| codes[i as usize] <= limit);
-            let (left, right) = tree.split(node, column as u32, limit, test);
-            todo.extend([(right, right_inputs), (left, left_inputs)]);
+            let (on_left, on_right) = inputs.iter().partition(|&&i| codes[i as usize] <= limit);
+            let left = tree.split(node, Node { column: column as u32, limit, ..Node::default() });
+            todo.extend([(left + 1, depth + 1, on_right), (left, depth + 1, on_left)]);
         }
         tree
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use ah_joint::growth;
 use ah_types::{Features, Model, Node, Test, Tree};
 
 use super::decision_time::VisitedParts;
 use crate::data::{Columns, FitRows};
-use crate::tree::{Booster, FittedEnsemble, GrownTree};
+use crate::tree::FittedEnsemble;
 
 /// What a program needs to ask a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,8 +23,10 @@ pub struct ModelUse {
 impl ModelUse {
     /// Returns the use of a finished model.
     pub fn of_model(model: &Model) -> Self {
-        let node = |at: u32| match &model.tree.nodes[at as usize] {
-            Node::Split { test, left, right } => Visited::Split(test.slot(), [*left, *right]),
+        let node = |at: usize| match &model.tree.nodes[at] {
+            Node::Split { test, left, right } => {
+                Visited::Split(test.slot(), [*left, *right].map(|child| child as usize))
+            }
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
         let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
@@ -34,28 +37,29 @@ impl ModelUse {
     /// Returns the use of an ensemble that was learned from these rows.
     pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &FitRows<'_>) -> Self {
         let boosters = &fitted.boosters.trees;
-        let tested = boosters.iter().flat_map(|booster| slots(booster, rows.columns)).collect();
+        let tested = boosters.iter().flat_map(|booster| slots(&booster.splits, rows.columns)).collect();
         let rows_of_boosters = (boosters.len(), fitted.boosters.row_length);
         Self::of_grown(&fitted.tree, features, rows, rows_of_boosters, tested)
     }
 
     /// Returns the use of a tree without boosted ones.
-    pub fn of_tree(tree: &GrownTree, features: &Features, rows: &FitRows<'_>) -> Self {
+    pub fn of_tree(tree: &growth::Tree, features: &Features, rows: &FitRows<'_>) -> Self {
         Self::of_grown(tree, features, rows, (0, 0), BTreeSet::new())
     }
 
     fn of_grown(
-        tree: &GrownTree,
+        tree: &growth::Tree,
         features: &Features,
         rows: &FitRows<'_>,
         rows_of_boosters: (usize, usize),
         tested: BTreeSet<usize>,
     ) -> Self {
         let mut inputs = vec![0.0; tree.nodes.len()];
-        rows.inputs.iter().for_each(|&input| inputs[tree.leaf_of(rows.columns, input) as usize] += 1.0);
-        let node = |at: u32| match &tree.nodes[at as usize].split {
-            Some(split) => Visited::Split(split.test.slot(), [split.left, split.right]),
-            None => Visited::Leaf(inputs[at as usize]),
+        rows.inputs.iter().for_each(|&input| inputs[rows.columns.leaf(tree, input)] += 1.0);
+        let slot = |at: usize| rows.columns.all()[tree.nodes[at].column as usize].slot;
+        let node = |at: usize| match tree.children(at) {
+            Some(children) => Visited::Split(slot(at), children),
+            None => Visited::Leaf(inputs[at]),
         };
         Self::new(features, tree.nodes.len(), node, rows_of_boosters, tested)
     }
@@ -63,7 +67,7 @@ impl ModelUse {
     fn new(
         features: &Features,
         nodes: usize,
-        node: impl Fn(u32) -> Visited,
+        node: impl Fn(usize) -> Visited,
         (boosters, row_length): (usize, usize),
         tested: BTreeSet<usize>,
     ) -> Self {
@@ -78,9 +82,9 @@ impl ModelUse {
         };
         let mut paths = vec![of_boosters; nodes];
         let (mut splits, mut derived, mut inputs) = (0.0, 0.0, 0.0);
-        let mut open = vec![(0_u32, 0_u32, always)];
+        let mut open = vec![(0, 0_u32, always)];
         while let Some((at, depth, computed)) = open.pop() {
-            let path = &mut paths[at as usize];
+            let path = &mut paths[at];
             (path.splits, path.derived) = (f64::from(depth), computed.len() as f64);
             match node(at) {
                 Visited::Split(slot, [left, right]) => {
@@ -105,13 +109,13 @@ impl ModelUse {
 /// A node of any tree.
 enum Visited {
     /// The tested slot and the children.
-    Split(usize, [u32; 2]),
+    Split(usize, [usize; 2]),
     /// The number of inputs that end there.
     Leaf(f64),
 }
 
-fn slots(booster: &Booster, columns: &Columns) -> Vec<usize> {
-    let splits = booster.splits.nodes.iter().filter(|node| node.left > 0);
+fn slots(tree: &growth::Tree, columns: &Columns) -> Vec<usize> {
+    let splits = tree.nodes.iter().filter(|node| node.left > 0);
     splits.map(|node| columns.all()[node.column as usize].slot).collect()
 }
 

@@ -249,8 +249,8 @@ impl PathPrice<'_> {
     }
 
     /// Returns the cost of the path to a node behind `further` comparisons.
-    fn path(&self, node: u32, input: u32, further: f64) -> f64 {
-        let parts = self.used.paths[node as usize];
+    fn path(&self, node: usize, input: u32, further: f64) -> f64 {
+        let parts = self.used.paths[node];
         // Boosted trees are asked on every path.
         if self.is_boosted || parts.splits + further == 0.0 {
             return 0.0;

@@ -1,12 +1,13 @@
 //! A learner with all its parameters.
 
+use ah_joint::growth::Tree;
 use serde::Serialize;
 
 use crate::data::{Costs, FitRows};
 use crate::learners::{Boost, CostTree, LinfaTrees};
 use crate::params::LearnerKind;
 use crate::plan::TrainPlan;
-use crate::tree::{FittedEnsemble, GrownTree, Scores};
+use crate::tree::{FittedEnsemble, Scores};
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,7 +82,7 @@ impl Configuration {
     }
 
     /// Returns a tree with the scores of its nodes.
-    pub fn with_scores(&self, tree: GrownTree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
+    pub fn with_scores(&self, tree: Tree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
         let shrinkage = match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.shrinkage,
             Self::Linfa(_) => CLASSIFIER_SHRINKAGE,

@@ -1,11 +1,12 @@
 //! What a configuration costs on the inputs that folds hold out.
 
+use ah_joint::growth::Tree;
 use rayon::prelude::*;
 
 use super::configuration::Configuration;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Costs, FitRows};
-use crate::tree::{FittedEnsemble, GrownTree};
+use crate::tree::FittedEnsemble;
 
 /// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
 /// single choice in 16 of 16 cases; on 13 honest logs of 60 to 250 inputs it costs 0.0007 in the mean. So only logs without a
@@ -24,7 +25,7 @@ pub struct Fold<'a> {
 /// The tree that a fold grew, and what it costs on each of the inputs that the fold holds out.
 pub struct JudgedTree {
     /// The tree.
-    pub tree: GrownTree,
+    pub tree: Tree,
     /// By held-out input, in the order of the fold.
     pub costs: Vec<f64>,
 }
@@ -34,8 +35,7 @@ pub fn cross_validate(configuration: &Configuration, folds: &[Fold<'_>], costs: 
     let judged = |Fold { part: Partition { training, held_out }, columns }: &Fold<'_>| {
         let rows = FitRows { columns, inputs: training };
         let FittedEnsemble { tree, scores, .. } = configuration.fit(&rows, costs);
-        let cost =
-            |&input: &u32| f64::from(scores.cost(tree.leaf_of(columns, input), costs, input)) / COST_ONE;
+        let cost = |&input: &u32| f64::from(scores.cost(columns.leaf(&tree, input), costs, input)) / COST_ONE;
         JudgedTree { costs: held_out.iter().map(cost).collect(), tree }
     };
     folds.par_iter().map(judged).collect()

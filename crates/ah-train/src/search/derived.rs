@@ -196,9 +196,10 @@ impl Tournament<'_> {
         for &input in &others {
             let mut node = 0;
             let mut cost = scores.cost(node, &self.targets, input);
-            while let Some(split) = &tree.nodes[node as usize].split {
+            while let Some([left, right]) = tree.children(node) {
+                let split = tree.nodes[node];
                 let column = &columns.all()[split.column as usize];
-                node = if column.codes()[input as usize] <= split.limit { split.left } else { split.right };
+                node = if column.codes()[input as usize] <= split.limit { left } else { right };
                 let below = scores.cost(node, &self.targets, input);
                 gains[column.slot] += (f64::from(cost) - f64::from(below)) / COST_ONE;
                 cost = below;

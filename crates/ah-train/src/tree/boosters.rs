@@ -1,7 +1,7 @@
 //! Boosters over the inputs of one table.
 
 use ah_joint::growth::Tree;
-use ah_types::{Node, ROW_NUMBERS, ScoreTree};
+use ah_types::{ROW_NUMBERS, ScoreTree};
 
 use crate::data::Columns;
 
@@ -33,30 +33,7 @@ pub fn nearest(value: f64, unit: f64) -> i8 {
 impl Boosters {
     /// Returns the boosters of a model.
     pub fn in_model(&self, columns: &Columns) -> Vec<ScoreTree> {
-        self.trees.iter().map(|tree| self.tree_in_model(tree, columns)).collect()
-    }
-
-    fn tree_in_model(&self, tree: &Booster, columns: &Columns) -> ScoreTree {
-        let mut nodes = Vec::new();
-        // A node, and the split whose right child it is: in a model, a left child is the next node.
-        let mut open = vec![(0, None)];
-        while let Some((at, right_of)) = open.pop() {
-            let here = nodes.len() as u32;
-            if let Some(Node::Split { right, .. }) =
-                right_of.and_then(|split: u32| nodes.get_mut(split as usize))
-            {
-                *right = here;
-            }
-            let split = tree.splits.nodes[at];
-            if split.left == 0 {
-                nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length].into()));
-            } else {
-                let test = columns.all()[split.column as usize].test_behind(split.limit);
-                nodes.push(Node::Split { test, left: here + 1, right: 0 });
-                open.push((split.left as usize + 1, Some(here)));
-                open.push((split.left as usize, None));
-            }
-        }
-        ScoreTree { nodes }
+        let row = |tree: &Booster, at: usize| tree.rows[at * self.row_length..][..self.row_length].into();
+        self.trees.iter().map(|tree| columns.in_model(&tree.splits, |at| row(tree, at))).collect()
     }
 }

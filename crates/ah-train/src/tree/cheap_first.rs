@@ -1,8 +1,9 @@
 //! One cheap question before all others, where it pays: `n <= 20` sends the short inputs, which cannot wait, to a leaf of
 //! their own after one comparison. Growth alone asks first what separates the choices best, be it a derived feature.
 
+use ah_joint::growth::{Node, Tree};
+
 use super::fitted::FittedEnsemble;
-use super::grown::GrownTree;
 use crate::data::{COST_ONE, Column, Costs, FitRows};
 
 /// With more choices, no leaf of one choice is worth a search.
@@ -25,15 +26,15 @@ pub fn cheap_first(
     least: usize,
     is_cheap: impl Fn(&Column) -> bool,
     of_leaf: impl Fn(u32) -> f64,
-    of_path: impl Fn(u32, u32, f64) -> f64,
-) -> Option<GrownTree> {
+    of_path: impl Fn(usize, u32, f64) -> f64,
+) -> Option<Tree> {
     let choices = costs.choices();
     if choices > MOST_CHOICES {
         return None;
     }
     // By row: what the old tree costs now, and behind one more comparison.
     let old = |&input: &u32| {
-        let node = fitted.tree.leaf_of(rows.columns, input);
+        let node = rows.columns.leaf(&fitted.tree, input);
         let (weight, cost) =
             (f64::from(costs.weight(input)), f64::from(fitted.scores.cost(node, costs, input)));
         [0.0, 1.0].map(|further| weight * (cost / COST_ONE + of_path(node, input, further)))
@@ -84,24 +85,27 @@ pub fn cheap_first(
 }
 
 /// Returns the question with the old tree on the other side, without its splits that no row needs there.
-fn behind_question(old: &GrownTree, rows: &FitRows<'_>, question: &Question) -> GrownTree {
-    let code = |column: usize, input: u32| rows.columns.all()[column].codes()[input as usize];
-    let mut tree = GrownTree::leaf();
-    let (limit, test) = rows.columns.all()[question.column].test(question.limit, question.limit + 1);
-    let (left, right) = tree.split(0, question.column as u32, limit, test);
-    let stays = |input: &u32| (code(question.column, *input) <= limit) != question.leaf_is_left;
+fn behind_question(old: &Tree, rows: &FitRows<'_>, question: &Question) -> Tree {
+    let is_left = |split: &Node, input: u32| {
+        rows.columns.all()[split.column as usize].codes()[input as usize] <= split.limit
+    };
+    let mut tree = Tree::default();
+    let asked = Node { column: question.column as u32, limit: question.limit, ..Node::default() };
+    let left = tree.split(0, asked);
+    let stays = |input: &u32| is_left(&asked, *input) != question.leaf_is_left;
     let inputs: Vec<u32> = rows.inputs.iter().copied().filter(stays).collect();
-    let mut todo = vec![(0_u32, if question.leaf_is_left { right } else { left }, inputs)];
+    let mut todo = vec![(0, left + usize::from(question.leaf_is_left), inputs)];
     while let Some((from, to, inputs)) = todo.pop() {
-        let Some(split) = &old.nodes[from as usize].split else { continue };
+        let Some([left, right]) = old.children(from) else { continue };
+        let split = old.nodes[from];
         let (here, there): (Vec<u32>, Vec<u32>) =
-            inputs.into_iter().partition(|&input| code(split.column as usize, input) <= split.limit);
+            inputs.into_iter().partition(|&input| is_left(&split, input));
         match (here.is_empty(), there.is_empty()) {
-            (true, _) => todo.push((split.right, to, there)),
-            (_, true) => todo.push((split.left, to, here)),
+            (true, _) => todo.push((right, to, there)),
+            (_, true) => todo.push((left, to, here)),
             _ => {
-                let (left, right) = tree.split(to, split.column, split.limit, split.test.clone());
-                todo.extend([(split.left, left, here), (split.right, right, there)]);
+                let below = tree.split(to, split);
+                todo.extend([(left, below, here), (right, below + 1, there)]);
             }
         }
     }

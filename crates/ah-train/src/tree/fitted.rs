@@ -1,7 +1,8 @@
 //! An ensemble as it is learned: a tree with the scores of its nodes, and its boosters, over the inputs of one table.
 
+use ah_joint::growth::Tree;
+
 use super::boosters::Boosters;
-use super::grown::GrownTree;
 use super::scores::Scores;
 use crate::data::FitRows;
 
@@ -13,7 +14,7 @@ const EVIDENCE: usize = 100;
 #[derive(Clone, Debug)]
 pub struct FittedEnsemble {
     /// The splits of the tree.
-    pub tree: GrownTree,
+    pub tree: Tree,
     /// How its nodes rank choices.
     pub scores: Scores,
     /// Trees that add to its scores.
@@ -22,7 +23,7 @@ pub struct FittedEnsemble {
 
 impl FittedEnsemble {
     /// Returns a tree without boosters.
-    pub fn new(tree: GrownTree, scores: Scores) -> Self {
+    pub fn new(tree: Tree, scores: Scores) -> Self {
         Self { tree, scores, boosters: Boosters::default() }
     }
 
@@ -34,12 +35,34 @@ impl FittedEnsemble {
     /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside
     /// boosters those that reach the nearest node above with enough of them.
     pub fn members(&self, rows: &FitRows<'_>) -> Vec<Vec<u32>> {
-        self.tree.members(rows, if self.is_boosted() { EVIDENCE } else { 1 })
+        members(&self.tree, rows, if self.is_boosted() { EVIDENCE } else { 1 })
     }
 
     /// Returns the tree with only the splits where `keep` is true, without boosters.
-    pub fn part(&self, keep: impl Fn(u32) -> bool) -> Self {
-        let (tree, old_ids) = self.tree.part(|id, _| keep(id));
-        Self::new(tree, self.scores.of_nodes(&old_ids))
+    pub fn part(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let (tree, old) = self.tree.part(keep);
+        Self::new(tree, self.scores.of_nodes(&old))
     }
+}
+
+/// Returns the inputs that reach each node, in the order of the rows. A node that fewer than `least` reach has those of the nearest
+/// node above with at least `least`.
+pub fn members(tree: &Tree, rows: &FitRows<'_>, least: usize) -> Vec<Vec<u32>> {
+    let mut members = vec![Vec::new(); tree.nodes.len()];
+    let mut inherited = vec![false; tree.nodes.len()];
+    members[0] = rows.inputs.to_vec();
+    for (at, node) in tree.nodes.iter().enumerate() {
+        let Some(children) = tree.children(at) else { continue };
+        let codes = rows.columns.all()[node.column as usize].codes();
+        let goes_left = |input: &u32| codes[*input as usize] <= node.limit;
+        let (on_left, on_right): (Vec<u32>, Vec<u32>) = match inherited[at] {
+            true => Default::default(),
+            false => members[at].iter().partition(|input| goes_left(input)),
+        };
+        for (child, own) in children.into_iter().zip([on_left, on_right]) {
+            inherited[child] = own.len() < least;
+            members[child] = if inherited[child] { members[at].clone() } else { own };
+        }
+    }
+    members
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Node, Precondition, RankedChoice, Tree};
+use ah_types::{ChoiceId, Leaf, Precondition, RankedChoice, Tree};
 
 use super::cover;
-use super::fitted::FittedEnsemble;
-use super::grown::GrownNode;
+use super::fitted::{FittedEnsemble, members};
 use crate::data::{FitRows, Table};
 
 /// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
@@ -18,29 +17,25 @@ pub fn tree(
     policy: &RankingPolicy,
 ) -> Tree {
     let (rankable, last) = rankable(table, rows.inputs, fallback, policy, fitted.is_boosted());
-    let (members, own) = (fitted.members(rows), fitted.tree.members(rows, 1));
-    let node = |(id, node): (usize, &GrownNode)| {
-        if let Some(split) = &node.split {
-            return Node::Split { test: split.test.clone(), left: split.left, right: split.right };
-        }
-        let mut ranking = fitted.scores.ranking(id as u32);
+    let (evidence, own) = (fitted.members(rows), members(&fitted.tree, rows, 1));
+    rows.columns.in_model(&fitted.tree, |at| {
+        let mut ranking = fitted.scores.ranking(at);
         ranking.retain(|(choice, _)| rankable[choice.index()]);
         if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == last) {
             ranking.truncate(end + 1);
         }
         if policy.at_least > 0 {
-            let parents = &members[node.parent as usize];
-            cover::spread(&mut ranking, policy.at_least, table, &members[id], parents);
+            let parents = &evidence[fitted.tree.nodes[at].parent as usize];
+            cover::spread(&mut ranking, policy.at_least, table, &evidence[at], parents);
             policy.include(&mut ranking);
         }
-        let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
+        let mut leaf = leaf(table, &evidence[at], &own[at], &ranking, fallback, &policy.eligible);
         if fitted.is_boosted() {
             // Here the scores are the same everywhere: the evidence says more.
             leaf.ranking.sort_by(|a, b| a.slowdown.total_cmp(&b.slowdown));
         }
-        Node::Leaf(leaf)
-    };
-    Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
+        leaf
+    })
 }
 
 /// Which choices a leaf ranks.

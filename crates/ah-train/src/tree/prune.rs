@@ -4,8 +4,9 @@
 //! "Trading accuracy for simplicity in decision trees", 1994). Taking back the weakest split again and again (cost-complexity pruning)
 //! skips sizes: a tree of 7 leaves became one of 3 where 4 were allowed, and lost 7.2 % where 4 leaves lose 2.4 %.
 
+use ah_joint::growth::Tree;
+
 use super::fitted::FittedEnsemble;
-use super::grown::GrownTree;
 use crate::data::{COST_ONE, Costs, FitRows};
 
 /// Returns the tree of at most `most` leaves that costs least by the rows that it was learned from, so without the splits that cost
@@ -14,7 +15,7 @@ pub fn pruned(
     fitted: &FittedEnsemble,
     rows: &FitRows<'_>,
     targets: &Costs,
-    asking: impl Fn(u32, u32) -> f64,
+    asking: impl Fn(usize, u32) -> f64,
     most: Option<usize>,
 ) -> FittedEnsemble {
     let as_leaf = costs_as_leaf(fitted, rows, targets, asking);
@@ -22,19 +23,18 @@ pub fn pruned(
         Some(most) if most < fitted.tree.leaves() => best_of_size(&fitted.tree, &as_leaf, most),
         _ => that_pay(&fitted.tree, &as_leaf),
     };
-    let stays =
-        fitted.tree.nodes.iter().zip(&is_split).all(|(node, is_split)| *is_split || node.split.is_none());
+    let stays = (0..is_split.len()).all(|at| is_split[at] || fitted.tree.children(at).is_none());
     // A part has no boosted trees.
-    if stays { fitted.clone() } else { fitted.part(|node| is_split[node as usize]) }
+    if stays { fitted.clone() } else { fitted.part(|node| is_split[node]) }
 }
 
 /// Returns, by node, whether its subtree costs at most what the node would as a leaf, the same being done below.
-fn that_pay(tree: &GrownTree, as_leaf: &[i64]) -> Vec<bool> {
+fn that_pay(tree: &Tree, as_leaf: &[i64]) -> Vec<bool> {
     let (mut least, mut is_split) = (as_leaf.to_vec(), vec![false; as_leaf.len()]);
     // Children come behind their parents.
-    for (at, node) in tree.nodes.iter().enumerate().rev() {
-        let Some(split) = &node.split else { continue };
-        let below = least[split.left as usize] + least[split.right as usize];
+    for at in (0..as_leaf.len()).rev() {
+        let Some([left, right]) = tree.children(at) else { continue };
+        let below = least[left] + least[right];
         is_split[at] = below <= least[at];
         least[at] = least[at].min(below);
     }
@@ -42,12 +42,12 @@ fn that_pay(tree: &GrownTree, as_leaf: &[i64]) -> Vec<bool> {
 }
 
 /// Returns, by node, whether it is split in the tree of at most `most` leaves that costs least, of equal ones in one of fewest leaves.
-fn best_of_size(tree: &GrownTree, as_leaf: &[i64], most: usize) -> Vec<bool> {
+fn best_of_size(tree: &Tree, as_leaf: &[i64], most: usize) -> Vec<bool> {
     // By node and number of leaves, from 1 on: the least cost with at most so many.
     let mut least: Vec<Vec<i64>> = as_leaf.iter().map(|cost| vec![*cost]).collect();
-    for (at, node) in tree.nodes.iter().enumerate().rev() {
-        let Some(split) = &node.split else { continue };
-        let [left, right] = [split.left, split.right].map(|child| &least[child as usize]);
+    for at in (0..as_leaf.len()).rev() {
+        let Some(children) = tree.children(at) else { continue };
+        let [left, right] = children.map(|child| &least[child]);
         let mut of = vec![as_leaf[at]];
         for leaves in 2..=most.min(left.len() + right.len()) {
             of.push(ways(left, right, leaves).map(|(_, cost)| cost).fold(of[leaves - 2], i64::min));
@@ -57,15 +57,15 @@ fn best_of_size(tree: &GrownTree, as_leaf: &[i64], most: usize) -> Vec<bool> {
     let mut is_split = vec![false; tree.nodes.len()];
     let mut open = vec![(0, most)];
     while let Some((at, most)) = open.pop() {
-        let of = &least[at as usize];
+        let of: &Vec<i64> = &least[at];
         let cost = of[most.min(of.len()) - 1];
         let leaves = of.partition_point(|more| *more > cost) + 1;
-        let Some(split) = tree.nodes[at as usize].split.as_ref().filter(|_| leaves > 1) else { continue };
-        let [left, right] = [split.left, split.right].map(|child| &least[child as usize]);
+        let Some(children) = tree.children(at).filter(|_| leaves > 1) else { continue };
+        let [left, right] = children.map(|child| &least[child]);
         let way = ways(left, right, leaves).find(|(_, sum)| *sum == cost);
         let on_left = way.map_or(1, |(on_left, _)| on_left);
-        is_split[at as usize] = true;
-        open.extend([(split.left, on_left), (split.right, leaves - on_left)]);
+        is_split[at] = true;
+        open.extend(children.into_iter().zip([on_left, leaves - on_left]));
     }
     is_split
 }
@@ -81,19 +81,19 @@ fn costs_as_leaf(
     fitted: &FittedEnsemble,
     rows: &FitRows<'_>,
     targets: &Costs,
-    asking: impl Fn(u32, u32) -> f64,
+    asking: impl Fn(usize, u32) -> f64,
 ) -> Vec<i64> {
     let mut costs = vec![0; fitted.tree.nodes.len()];
     for &input in rows.inputs {
-        let mut node = fitted.tree.leaf_of(rows.columns, input);
+        let mut node = rows.columns.leaf(&fitted.tree, input);
         loop {
             let asking = (asking(node, input) * COST_ONE) as i64;
             let cost = i64::from(fitted.scores.cost(node, targets, input)) + asking;
-            costs[node as usize] += i64::from(targets.weight(input)) * cost;
+            costs[node] += i64::from(targets.weight(input)) * cost;
             if node == 0 {
                 break;
             }
-            node = fitted.tree.nodes[node as usize].parent;
+            node = fitted.tree.nodes[node].parent as usize;
         }
     }
     costs
@@ -101,17 +101,16 @@ fn costs_as_leaf(
 
 #[cfg(test)]
 mod tests {
-    use ah_types::Test;
+    use ah_joint::growth::Node;
 
     use super::*;
 
     /// Splits 0 and its children 1 and 2.
-    fn tree() -> GrownTree {
-        let mut tree = GrownTree::leaf();
-        let test = || Test::Numerical { slot: 0, threshold: 1.0 };
-        let (left, right) = tree.split(0, 0, 1, test());
-        tree.split(left, 0, 0, test());
-        tree.split(right, 0, 2, test());
+    fn tree() -> Tree {
+        let mut tree = Tree::default();
+        let left = tree.split(0, Node { limit: 1, ..Node::default() });
+        tree.split(left, Node::default());
+        tree.split(left + 1, Node { limit: 2, ..Node::default() });
         tree
     }
 

@@ -22,7 +22,7 @@ use crate::shown::{quoted, reason};
 /// The value of the key `format`.
 const FORMAT: &str = "autoheuristic-model";
 /// The only version that is read.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// The largest file that is read: a tree of 20,000 leaves that each measured 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;

@@ -23,15 +23,13 @@ fn pad(features: &Features, ranges: &mut Vec<Option<(f64, f64)>>) {
     }
 }
 
-/// A node: a split has `feature`, `threshold` or `category`, `left` and, if it is not the node after that, `right`; a leaf
-/// has the other keys.
+/// A node: a split has `feature`, `threshold` or `category`, and `right`; its left child is the next node. A leaf has the other keys.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NodeFile {
     feature: Option<String>,
     threshold: Option<f64>,
     category: Option<CategoriesFile>,
-    left: Option<u32>,
     right: Option<u32>,
     samples: Option<u64>,
     ranges: Option<Vec<Option<RangeFile>>>,
@@ -91,19 +89,19 @@ impl TryFrom<String> for Marks {
 /// Returns the tree of these nodes, with ids in the place of names and positions.
 pub(super) fn resolve(nodes: Vec<NodeFile>, features: &Features) -> Result<Tree, String> {
     let node = |(at, file): (usize, NodeFile)| {
-        file.resolve(features).map_err(|problem| format!("node {at}: {problem}"))
+        file.resolve(at, features).map_err(|problem| format!("node {at}: {problem}"))
     };
     Ok(Tree { nodes: nodes.into_iter().enumerate().map(node).collect::<Result<_, _>>()? })
 }
 
 impl NodeFile {
     /// Returns the node with ids in the place of names and positions.
-    fn resolve(self, features: &Features) -> Result<Node, String> {
-        const SPLIT: &str = "expected feature, left and either threshold or category (a split), \
+    fn resolve(self, at: usize, features: &Features) -> Result<Node, String> {
+        const SPLIT: &str = "expected feature, right and either threshold or category (a split), \
                              or samples, ranges and ranking (a leaf)";
-        let Self { feature, threshold, category, left, right, samples, ranges, ranking } = self;
-        match (feature, left, right, samples, ranking) {
-            (Some(feature), Some(left), right, None, None) if ranges.is_none() => {
+        let Self { feature, threshold, category, right, samples, ranges, ranking } = self;
+        match (feature, right, samples, ranking) {
+            (Some(feature), Some(right), None, None) if ranges.is_none() => {
                 let slot = slot(features, &feature)?;
                 let test = match (threshold, category) {
                     (Some(threshold), None) => Test::Numerical { slot, threshold },
@@ -116,9 +114,9 @@ impl NodeFile {
                     }
                     _ => return Err(SPLIT.to_owned()),
                 };
-                Ok(Node::Split { test, left, right: right.unwrap_or(left.saturating_add(1)) })
+                Ok(Node::Split { test, left: at as u32 + 1, right })
             }
-            (None, None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
+            (None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
                 let bounds = |range: RangeFile| match range {
                     RangeFile::One(value) => (value, value),
                     RangeFile::Two(least, greatest) => (least, greatest),

@@ -10,7 +10,7 @@ pub(super) fn print(model: &Model) -> String {
     let features = model.features.base().features();
     let last_number = features.iter().rposition(|feature| feature.kind == FeatureKind::Numerical);
     let node = |node: &Node| match node {
-        Node::Split { test, left, right } => {
+        Node::Split { test, right, .. } => {
             let feature = &model.features.all().features()[test.slot()].name;
             let test = match test {
                 Test::Numerical { threshold, .. } => format!("\"threshold\":{}", number(*threshold)),
@@ -19,8 +19,7 @@ pub(super) fn print(model: &Model) -> String {
                     several => format!("\"category\":[{}]", joined(several, |category| text(category))),
                 },
             };
-            let right = if *right == left + 1 { String::new() } else { format!(",\"right\":{right}") };
-            format!("{{\"feature\":{},{test},\"left\":{left}{right}}}", text(feature))
+            format!("{{\"feature\":{},{test},\"right\":{right}}}", text(feature))
         }
         Node::Leaf(leaf) => leaf_text(leaf, last_number),
     };

@@ -108,6 +108,7 @@ fn validate_tree<L>(
             Node::Leaf(content) => leaf(content),
             Node::Split { test, left, right } => {
                 validate_test(model, test)?;
+                ensure!(*left as usize == i + 1, "expected the left child right after it, found {left}");
                 for child in [*left as usize, *right as usize] {
                     let (least, most) = (i + 1, count - 1);
                     let is_after = child > i && child < count;
@@ -137,19 +138,11 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
     ensure!(count <= MAX_BOOSTERS, "expected at most {MAX_BOOSTERS} trees, found {count}");
     let is_power_of_two = UNITS.contains(&unit) && unit.to_bits().trailing_zeros() >= 52;
     ensure!(is_power_of_two, "expected a power of two from 2^-40 to 1 as the unit, found {unit}");
-    let is_preorder = |(at, node): (usize, &Node<_>)| match node {
-        Node::Split { left, .. } => *left as usize == at + 1,
-        Node::Leaf(_) => true,
-    };
     for (booster, tree) in model.boosters.iter().enumerate() {
         let leaves = tree.leaves().count();
         ensure!(
             leaves <= MOST_LEAVES,
             "booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"
-        );
-        ensure!(
-            tree.nodes.iter().enumerate().all(is_preorder),
-            "booster {booster}: expected each left child right after its parent"
         );
     }
     let tests = || model.boosters.iter().flat_map(Tree::tests);

@@ -57,9 +57,8 @@ fn model() -> Model {
         eligible: BTreeMap::new(),
         tree: Tree {
             nodes: vec![
-                split(3, 2.0, 1, 2),
-                split_by(2, "half", 3, 4),
-                leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
+                split(3, 2.0, 1, 4),
+                split_by(2, "half", 2, 3),
                 leaf(vec![ranked(0, 0.0)]),
                 Node::Leaf(Leaf {
                     samples: 3,
@@ -70,6 +69,7 @@ fn model() -> Model {
                     ],
                     ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
                 }),
+                leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
             ],
         },
         boosters: Vec::new(),
@@ -160,24 +160,25 @@ fn a_name_that_ends_in_gz_is_packed() {
 #[test]
 fn nothing_invalid_is_let_in() {
     type Break = fn(&mut Model);
-    let cases: [(&str, Break); 15] = [
+    let cases: [(&str, Break); 16] = [
         ("no choices", |m| m.choices.clear()),
         ("unsorted choices", |m| m.choices.reverse()),
         ("no node", |m| m.tree.nodes.clear()),
-        ("a cycle", |m| m.tree.nodes[1] = split(0, 1.0, 1, 4)),
+        ("a cycle", |m| m.tree.nodes[1] = split(0, 1.0, 2, 1)),
         ("a child beyond the end", |m| m.tree.nodes[0] = split(0, 1.0, 1, 9)),
         ("two parents", |m| m.tree.nodes[1] = split(0, 1.0, 2, 4)),
+        ("a left child behind the right one", |m| m.tree.nodes[1] = split(0, 1.0, 3, 2)),
         ("an orphan", |m| m.tree.nodes.push(leaf(vec![]))),
-        ("an infinite threshold", |m| m.tree.nodes[0] = split(0, f64::INFINITY, 1, 2)),
-        ("a threshold on a category", |m| m.tree.nodes[0] = split(2, 1.0, 1, 2)),
+        ("an infinite threshold", |m| m.tree.nodes[0] = split(0, f64::INFINITY, 1, 4)),
+        ("a threshold on a category", |m| m.tree.nodes[0] = split(2, 1.0, 1, 4)),
         ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
-        ("a choice twice", |m| m.tree.nodes[3] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
-        ("an unsorted ranking", |m| m.tree.nodes[3] = leaf(vec![ranked(0, 0.1), ranked(1, 0.0)])),
+        ("a choice twice", |m| m.tree.nodes[2] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
+        ("an unsorted ranking", |m| m.tree.nodes[2] = leaf(vec![ranked(0, 0.1), ranked(1, 0.0)])),
         ("a choice that was never measured", |m| {
-            m.tree.nodes[3] = leaf(vec![RankedChoice { measured: 0, ..ranked(0, 0.0) }]);
+            m.tree.nodes[2] = leaf(vec![RankedChoice { measured: 0, ..ranked(0, 0.0) }]);
         }),
         ("a margin without boosters", |m| m.margin = Some(0.5)),
-        ("NaN", |m| m.tree.nodes[3] = leaf(vec![ranked(0, f64::NAN)])),
+        ("NaN", |m| m.tree.nodes[2] = leaf(vec![ranked(0, f64::NAN)])),
     ];
     let mut messages = String::new();
     for (name, break_it) in cases {
@@ -195,21 +196,21 @@ fn a_malformed_file_is_answered_with_the_place() {
     let long = "\u{1b}[31mlong".repeat(1 << 18);
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
-        ("another file", "{\"format\": \"other\", \"version\": 8}".to_owned()),
-        ("a newer version", text.replace("\"version\": 8", "\"version\": 9")),
-        ("an older version", text.replace("\"version\": 8", "\"version\": 7")),
+        ("another file", "{\"format\": \"other\", \"version\": 9}".to_owned()),
+        ("a newer version", text.replace("\"version\": 9", "\"version\": 10")),
+        ("an older version", text.replace("\"version\": 9", "\"version\": 8")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
         ("an unknown mark", text.replace("\"ea\"", "\"ex\"")),
         ("a row without a score", text.replace("[1,0.1,3,0.5,1.01,null,0.75,\"ea\"]", "[1]")),
         ("an unknown feature", text.replace("\"feature\":\"dtype\"", "\"feature\":\"type\"")),
-        ("a negative child", text.replace("\"left\":1", "\"left\":-1")),
+        ("a negative child", text.replace("\"right\":4", "\"right\":-4")),
         ("a text as threshold", text.replace("\"threshold\":2,", "\"threshold\":\"2\",")),
         ("neither split nor leaf", text.replace("\"threshold\":2,", "")),
-        ("both split and leaf", text.replace("\"left\":1", "\"samples\":1,\"left\":1")),
+        ("both split and leaf", text.replace("\"right\":4", "\"samples\":1,\"right\":4")),
         ("a bad precondition", text.replace("k >= 1", "k >= ")),
         ("a category for a number", text.replace("\"float\",", "7,")),
-        ("a long text as version", text.replace("\"version\": 8", &format!("\"version\": {long:?}"))),
+        ("a long text as version", text.replace("\"version\": 9", &format!("\"version\": {long:?}"))),
         ("a long mark", text.replace("\"ea\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];
@@ -271,7 +272,7 @@ fn with_set(set: &[&str]) -> Model {
     let mut m = model();
     m.categories[2] = ["bool", "float", "half", "int8"].map(str::to_owned).to_vec();
     let categories = set.iter().map(|&name| name.to_owned()).collect();
-    m.tree.nodes[1] = Node::Split { test: Test::Categorical { slot: 2, categories }, left: 3, right: 4 };
+    m.tree.nodes[1] = Node::Split { test: Test::Categorical { slot: 2, categories }, left: 2, right: 3 };
     m
 }
 

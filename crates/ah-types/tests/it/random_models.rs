@@ -110,16 +110,16 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
         FeatureKind::Numerical => Vec::new(),
         FeatureKind::Categorical => ["False", "True", "z"].map(str::to_owned).to_vec(),
     };
-    let leaf = || ModelNode::Leaf(Leaf { samples: 1, ..Leaf::default() });
-    let nodes = |(slot, feature): (usize, &Feature)| {
+    let leaf = ModelNode::Leaf(Leaf { samples: 1, ..Leaf::default() });
+    let split = |(slot, feature): (usize, &Feature)| {
         let test = match feature.kind {
             FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
             FeatureKind::Categorical => Test::Categorical { slot, categories: ["True".to_owned()].into() },
         };
-        let right = 2 * slot as u32 + 1;
-        [ModelNode::Split { test, left: right + 1, right }, leaf()]
+        ModelNode::Split { test, left: slot as u32 + 1, right: (2 * slots.len() - slot) as u32 }
     };
-    let nodes = slots.iter().enumerate().flat_map(nodes).chain([leaf()]).collect();
+    let leaves = std::iter::repeat_n(leaf, slots.len() + 1);
+    let nodes = slots.iter().enumerate().map(split).chain(leaves).collect();
     Model {
         heuristic: "Random".to_owned(),
         optimization: "random".to_owned(),

@@ -147,7 +147,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if m_times_n_over_m_plus_n.is_nan() {
             return None;
         }
-        if m_times_n_over_m_plus_n <= 14.8 {
+        if m_times_n_over_m_plus_n <= 14.7 {
             return Some(Choice::Block1RecursiveFalse); // 32, 1.001, 1.035
         }
         // ceil(m/16)*n
@@ -235,7 +235,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if ceil_m_over_64_times_n.is_nan() {
             return None;
         }
-        if ceil_m_over_64_times_n > 35.0 || c.m <= 24.0 {
+        if ceil_m_over_64_times_n > 34.0 || c.m <= 24.0 {
             return Some(Choice::Block8RecursiveTrue); // 30, 1.005, 1.060
         }
         return Some(Choice::Block1RecursiveFalse); // 6, 1.000, 1.000
@@ -269,7 +269,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
     if min_ctz_m_times_n_16.is_nan() {
         return None;
     }
-    if min_ctz_m_times_n_16 <= 1.0 || c.n <= 370.0 {
+    if min_ctz_m_times_n_16 <= 1.0 || c.n <= 380.0 {
         return Some(Choice::Block16RecursiveFalse); // 10, 1.161, 2.491
     }
     Some(Choice::Block8RecursiveFalse) // 4, 1.000, 1.000

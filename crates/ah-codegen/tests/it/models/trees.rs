@@ -10,9 +10,18 @@ use super::expressions::number;
 /// Returns the same model with one tree of this many leaves.
 pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     let logged = model.categories[..model.features.base().len()].to_vec();
-    let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len(), &logged))];
-    // Breadth first: the oldest leaf splits next.
-    for at in 0..count - 1 {
+    let mut nodes = Vec::new();
+    // The leaves below nodes to come, and the split whose right child comes next.
+    let mut open = vec![(count, None)];
+    while let Some((count, right_of)) = open.pop() {
+        let here = nodes.len() as u32;
+        if let Some(Node::Split { right, .. }) = right_of.and_then(|split: usize| nodes.get_mut(split)) {
+            *right = here;
+        }
+        if count == 1 {
+            nodes.push(Node::Leaf(leaf(rng, model.choices.len(), &logged)));
+            continue;
+        }
         let slot = rng.random_range(0..model.features.all().len());
         let test = match &model.categories[slot][..] {
             known @ [_, ..] => Test::Categorical { slot, categories: set(rng, known).into() },
@@ -21,11 +30,8 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
             }
             [] => Test::Numerical { slot, threshold: number(rng) },
         };
-        let left = nodes.len() as u32;
-        nodes[at] = Node::Split { test, left, right: left + 1 };
-        for _ in 0..2 {
-            nodes.push(Node::Leaf(leaf(rng, model.choices.len(), &logged)));
-        }
+        open.extend([(count / 2, Some(nodes.len())), (count - count / 2, None)]);
+        nodes.push(Node::Split { test, left: here + 1, right: 0 });
     }
     model.tree = Tree { nodes };
     model.boosters.clear();

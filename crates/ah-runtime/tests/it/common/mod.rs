@@ -20,7 +20,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let leaf = |ranking: &[String]| format!(r#"{{"samples": 9, "ranking": [{}]}}"#, ranking.join(", "));
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 8,
+        "format": "autoheuristic-model", "version": 9,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],
@@ -30,9 +30,9 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
         "device": {device}, "shared_memory": null, "device_capa": [0, 0],
         "choices": ["orig", "pad", "stream"], "fallback": "orig", "promise": null,
         "tree": [
-            {{"feature": "dtype", "category": "float64", "left": 1, "right": 2}},
-            {{"feature": "k", "threshold": 100.0, "left": 3, "right": 4}},
-            {low}, {small}, {large}
+            {{"feature": "dtype", "category": "float64", "right": 4}},
+            {{"feature": "k", "threshold": 100.0, "right": 3}},
+            {small}, {large}, {low}
         ],
         "provenance": {{"tool": "test", "logs": [], "seed": 0, "parameters": {{}}, "metrics": {{}}}}
     }}"#,

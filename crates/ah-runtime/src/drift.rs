@@ -142,20 +142,10 @@ impl fmt::Display for DriftReport {
 mod tests {
     use super::*;
 
-    /// Numbers from 0 (included) to 1 (excluded).
-    fn random(seed: u64) -> impl FnMut() -> f64 {
-        let mut state = seed;
-        move || {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            (ah_types::hash::scramble(state) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-    }
-
     /// The audit that raises the alarm, where an audit is slow with probability `share(audit)`.
     fn alarm(seed: u64, audits: u64, share: impl Fn(u64) -> f64) -> Option<u64> {
-        let (drift, mut random) = (Drift::new(0.01), random(seed << 32));
-        (1..=audits).find(|&audit| drift.add(random() < share(audit)))
+        let drift = Drift::new(0.01);
+        (1..=audits).find(|&audit| drift.add(ah_types::random::fraction(seed, audit) < share(audit)))
     }
 
     #[test]

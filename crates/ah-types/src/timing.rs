@@ -94,18 +94,13 @@ mod tests {
     #[test]
     fn a_row_does_not_depend_on_the_number_of_samples() {
         // Noise with a sharp lower edge and a long tail: 1 + an exponential; the lesser of two is 1.5 on average.
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut uniform = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        };
+        let mut uniform = (0..).map(|index| crate::random::fraction(0, index));
+        let mut noise = || 1.0 - (1.0 - uniform.next().unwrap()).ln();
         let policy = TimingPolicy::default();
         for n in [2, 3, 5, 6, 9, 18, 30] {
             let (mut sum, mut count) = (0.0, 0);
             for _ in 0..20_000 {
-                let samples: Vec<f64> = (0..n).map(|_| 1.0 - (1.0 - uniform()).ln()).collect();
+                let samples: Vec<f64> = (0..n).map(|_| noise()).collect();
                 let rows = policy.rows(&samples);
                 sum += rows.iter().sum::<f64>();
                 count += rows.len();

@@ -10,7 +10,7 @@ use ah_types::log::{Collection, Log};
 use ah_types::{ChoiceId, FeatureKind, Optimization, SingleChoice, Value};
 use serde::Serialize;
 
-use podium::{Podium, medians, share};
+use podium::{ranked, share, times};
 pub use repeats::Repeats;
 
 /// The most inputs on the map. More are thinned evenly.
@@ -72,22 +72,21 @@ impl LogReport {
             .collect();
         let (mut points, mut slowdowns) = (Vec::new(), Vec::new());
         let step = log.inputs.len().div_ceil(MOST_POINTS).max(1);
-        for (at, (input, times)) in log.inputs.iter().zip(medians(log)).enumerate() {
-            for (&choice, ms) in &times {
-                let choice = &mut choices[choice as usize];
-                if ms.is_finite() { choice.measured += 1 } else { choice.failed += 1 }
+        for (at, (input, times)) in log.inputs.iter().zip(times(log)).enumerate() {
+            let ranked = ranked(times.iter().map(|(choice, times)| (choice, &times[..])));
+            times.keys().for_each(|choice| choices[*choice as usize].failed += 1);
+            for (_, choice) in &ranked {
+                let choice = &mut choices[*choice as usize];
+                (choice.measured, choice.failed) = (choice.measured + 1, choice.failed - 1);
             }
-            let Some(podium) = Podium::of(&times) else { continue };
-            let winner = &mut choices[podium.winner as usize];
-            winner.wins += 1;
-            if podium.second_ms.is_finite() {
-                winner.margin += (podium.second_ms / podium.winner_ms).ln();
-            }
+            let Some(&(best_ms, winner)) = ranked.first() else { continue };
+            let won = &mut choices[winner as usize];
+            won.wins += 1;
+            won.margin += ranked.get(1).map_or(0.0, |(second_ms, _)| (second_ms / best_ms).ln());
             if at % step == 0 {
-                points.push(Point { values: input.values.to_vec(), winner: podium.winner });
+                points.push(Point { values: input.values.to_vec(), winner });
             }
-            let finite = times.into_iter().filter(|(_, ms)| ms.is_finite());
-            let losses = finite.map(|(choice, ms)| (ChoiceId(choice), (ms / podium.winner_ms).ln()));
+            let losses = ranked.into_iter().map(|(ms, choice)| (ChoiceId(choice), (ms / best_ms).ln()));
             slowdowns.push(losses.collect::<BTreeMap<_, _>>());
         }
         for choice in &mut choices {

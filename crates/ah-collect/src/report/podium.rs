@@ -1,4 +1,4 @@
-//! The times of each input by choice, their medians, and the two fastest choices.
+//! The times of each input by choice, and the choices by their medians.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,6 @@ pub const CLEAR_GAP: f64 = 1.03;
 /// The times of one input, by choice.
 pub type Times = BTreeMap<u32, Vec<f64>>;
 
-/// The median feedback of one input, by choice.
-pub type Medians = BTreeMap<u32, f64>;
-
 /// Returns the times of each input.
 pub fn times(log: &Log) -> Vec<Times> {
     let mut times = vec![Times::new(); log.inputs.len()];
@@ -23,31 +20,12 @@ pub fn times(log: &Log) -> Vec<Times> {
     times
 }
 
-/// Returns the medians of each input.
-pub fn medians(log: &Log) -> Vec<Medians> {
-    let of_input = |times: Times| {
-        times.into_iter().filter_map(|(choice, times)| Some((choice, median(&times)?))).collect()
-    };
-    times(log).into_iter().map(of_input).collect()
-}
-
-/// The two fastest choices of an input.
-pub struct Podium {
-    pub winner: u32,
-    pub winner_ms: f64,
-    /// Infinite if no second choice has a time.
-    pub second_ms: f64,
-}
-
-impl Podium {
-    /// Returns the two fastest choices; `None` if every choice failed.
-    pub fn of(medians: &Medians) -> Option<Self> {
-        let mut times: Vec<_> =
-            medians.iter().filter(|(_, ms)| ms.is_finite()).map(|(choice, ms)| (*ms, *choice)).collect();
-        times.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let (winner_ms, winner) = *times.first()?;
-        Some(Self { winner, winner_ms, second_ms: times.get(1).map_or(f64::INFINITY, |t| t.0) })
-    }
+/// Returns the choices with a finite median of these times, each behind its median, fastest first.
+pub fn ranked<'t>(times: impl Iterator<Item = (&'t u32, &'t [f64])>) -> Vec<(f64, u32)> {
+    let medians = times.filter_map(|(choice, times)| Some((median(times)?, *choice)));
+    let mut ranked: Vec<_> = medians.filter(|(ms, _)| ms.is_finite()).collect();
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    ranked
 }
 
 pub fn share(part: usize, whole: usize) -> f64 {

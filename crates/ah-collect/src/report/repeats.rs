@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ah_types::log::Log;
-use ah_types::median;
 use serde::Serialize;
 
-use super::podium::{CLEAR_GAP, Medians, Podium, Times, share, times};
+use super::podium::{CLEAR_GAP, Times, ranked, share, times};
 
 /// How well the repetitions of a log agree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,14 +62,12 @@ impl Repeats {
         let parts = by_magnitude.into_iter().filter_map(|(power, of)| {
             Spread::of(format!("{} to {}", duration(power), duration(power + 1)), of)
         });
-        let half = |input: &Times, second: bool| -> Medians {
-            let part = |(choice, times): (&u32, &Vec<f64>)| {
-                let (first, last) = times.split_at(times.len() / 2);
-                Some((*choice, median(if second { last } else { first })?))
-            };
-            input.iter().filter(|(_, times)| times.len() > 1).filter_map(part).collect()
-        };
-        let halves = inputs.iter().map(|input| (half(input, false), half(input, true)));
+        let halves = inputs.iter().map(|input: &Times| {
+            let parts = || input.iter().map(|(choice, times)| (choice, times.split_at(times.len() / 2)));
+            let parts = || parts().filter(|(_, (first, _))| !first.is_empty());
+            let first = ranked(parts().map(|(choice, (first, _))| (choice, first)));
+            (first, ranked(parts().map(|(choice, (_, second))| (choice, second))))
+        });
         Self { spreads: all.into_iter().chain(parts).collect(), flips: Flips::between(halves) }
     }
 }
@@ -89,22 +86,22 @@ impl Spread {
 }
 
 impl Flips {
-    fn between(inputs: impl Iterator<Item = (Medians, Medians)>) -> Self {
+    fn between(inputs: impl Iterator<Item = (Vec<(f64, u32)>, Vec<(f64, u32)>)>) -> Self {
         let (mut flips, mut changed, mut clear_changed, mut loss) = (Self::default(), 0, 0, 0.0);
         for (first, second) in inputs {
-            let (Some(before), Some(after)) = (Podium::of(&first), Podium::of(&second)) else { continue };
-            if !before.second_ms.is_finite() {
+            let (&[(best_ms, before), (second_ms, _), ..], &[(after_ms, after), ..]) =
+                (&first[..], &second[..])
+            else {
                 continue;
-            }
-            let differs = before.winner != after.winner;
+            };
             flips.inputs += 1;
-            changed += usize::from(differs);
-            if before.second_ms / before.winner_ms > CLEAR_GAP {
+            changed += usize::from(before != after);
+            if second_ms / best_ms > CLEAR_GAP {
                 flips.clear += 1;
-                clear_changed += usize::from(differs);
+                clear_changed += usize::from(before != after);
             }
-            let again = second.get(&before.winner).filter(|ms| ms.is_finite());
-            loss += again.map_or(0.0, |ms| (ms / after.winner_ms).ln());
+            let again = second.iter().find(|(_, choice)| *choice == before);
+            loss += again.map_or(0.0, |(ms, _)| (ms / after_ms).ln());
         }
         flips.changed = share(changed, flips.inputs);
         flips.clear_changed = share(clear_changed, flips.clear);

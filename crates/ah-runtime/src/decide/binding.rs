@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ah_types::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
+use smallvec::SmallVec;
 
 use super::answer::Reason;
 use crate::heuristics::Heuristic;
@@ -138,16 +139,7 @@ impl Binding {
         let Some(slots) = &self.slots else { return f(values) };
         let row = features.row(values);
         let value = |slot: usize| row.scalar(slot).unwrap_or(Scalar::Number(f64::NAN));
-        if slots.len() <= ON_STACK {
-            let mut ordered = [Scalar::Number(f64::NAN); ON_STACK];
-            for (place, &slot) in ordered.iter_mut().zip(slots) {
-                *place = value(slot);
-            }
-            f(&ordered[..slots.len()])
-        } else {
-            let ordered: Vec<Scalar<'_>> = slots.iter().map(|&slot| value(slot)).collect();
-            f(&ordered)
-        }
+        f(&slots.iter().map(|&slot| value(slot)).collect::<SmallVec<[Scalar<'_>; ON_STACK]>>())
     }
 }
 

@@ -70,10 +70,8 @@ impl Recorder {
         let mut samples = Vec::new();
         for (choice, outcome) in outcomes {
             match outcome {
-                Outcome::Measured { feedback } => {
-                    samples.extend(feedback.into_iter().map(|ms| (choice.to_owned(), ms)));
-                }
-                Outcome::Failed { .. } => samples.push((choice.to_owned(), f64::INFINITY)),
+                Outcome::Measured { feedback } => samples.extend(feedback.into_iter().map(|ms| (choice, ms))),
+                Outcome::Failed { .. } => samples.push((choice, f64::INFINITY)),
                 Outcome::Skipped { .. } => {}
             }
         }
@@ -85,7 +83,7 @@ impl Recorder {
             Some(writer) => writer,
             closed => closed.insert(self.open(schema, metadata)?),
         };
-        writer.append_input(&context, samples.iter().map(|(choice, ms)| (choice.as_str(), *ms)))?;
+        writer.append_input(&context, samples)?;
         Ok(())
     }
 

@@ -140,7 +140,7 @@ impl Picker {
         if self.is_served_by_fallback(key) {
             return fallback;
         }
-        let Some(miss) = self.reason(values) else { return fallback };
+        let miss = self.reason(values);
         let Some(_claim) = Claim::new(&self.claimed, key) else { return fallback };
         // Another thread may have remembered a pick between the look-up and the claim.
         if let Some(kernel) = self.known(values) {
@@ -170,21 +170,20 @@ impl Picker {
         (self.limit_reported.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)
     }
 
-    /// Returns why no pick serves; `None` if a feature is undefined, so that no pick can ever serve.
-    fn reason(&self, values: &[Scalar<'_>]) -> Option<Miss> {
+    /// Returns why no pick serves these values, all of which are defined.
+    fn reason(&self, values: &[Scalar<'_>]) -> Miss {
         let table = self.table.load();
-        table.key(values).ok()?;
         if let Some(pick) = table.find(values) {
-            return Some(Miss::NotEligible { kernel: self.name_of(pick.kernel) });
+            return Miss::NotEligible { kernel: self.name_of(pick.kernel) };
         }
-        Some(match table.nearest_miss(values) {
+        match table.nearest_miss(values) {
             None => Miss::First,
             Some((slot, guard)) => {
                 let feature = &self.features()[slot].name;
                 let found = format!("{feature} = {}", values[slot].to_value());
                 Miss::Guard { guard: guard.of(feature).to_string(), found }
             }
-        })
+        }
     }
 
     /// Makes dynamic the dimensions that get their second value here; true if there are any.

@@ -80,12 +80,12 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
         return Ok(trained);
     }
     let plan = &trained.plan;
-    let without_promise = Params { max_risk: Some(MaxRisk::None), ..params.clone() };
-    let without_promise = plan.max_risk.map(|_| saved(&without_promise)).transpose()?;
-    let saved_without_promise = without_promise.filter(|(_, saved)| *saved > 0.0);
+    let with = |other: Params| Ok::<_, TrainError>(saved(&trained, &train_once(&other)?));
+    let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
+    let saved_without_promise = without_promise.map(with).transpose()?.flatten();
     let rust = vec![Target::Rust];
     let is_slower = !plan.asking.is_free() && plan.asking.targets != rust;
-    let in_rust = is_slower.then(|| saved(&Params { targets: rust, ..params.clone() })).transpose()?;
+    let in_rust = is_slower.then(|| with(Params { targets: rust, ..params.clone() })).transpose()?.flatten();
     let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
     Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })
 }
@@ -136,15 +136,19 @@ fn train_once(params: &Params) -> Result<TrainedModel, TrainError> {
     })
 }
 
-/// Returns the choice that a heuristic of these parameters takes everywhere, if it is only one, and the share of the time that it saves.
-fn saved(params: &Params) -> Result<(Option<String>, f64), TrainError> {
-    let trained = train_once(params)?;
-    let figures = trained.held_out.evaluation.comparison.model;
-    let saved = match trained.model.objective() {
-        Objective::Total => 1.0 - figures.total_over_fallback,
-        Objective::Geomean => 1.0 - 1.0 / figures.speedup_over_fallback,
-    };
-    Ok((decisions::constant(&trained.model).map(str::to_owned), saved))
+/// Returns the choice that another training takes everywhere, if it is only one, and the share of the time that it saves beside this
+/// one; `None` if it takes the same or saves nothing.
+fn saved(trained: &TrainedModel, other: &TrainedModel) -> Option<(Option<String>, f64)> {
+    let [here, there] = [trained, other].map(|trained| {
+        let figures = &trained.held_out.evaluation.comparison.model;
+        match trained.model.objective() {
+            Objective::Total => figures.total_over_fallback,
+            Objective::Geomean => 1.0 / figures.speedup_over_fallback,
+        }
+    });
+    let [taken, constant] = [trained, other].map(|trained| decisions::constant(&trained.model));
+    let saved = 1.0 - there / here;
+    (saved > 0.0 && (constant.is_none() || constant != taken)).then(|| (constant.map(str::to_owned), saved))
 }
 
 /// Learns from these inputs the heuristic that is judged.

@@ -7,9 +7,6 @@ use crate::params::Size;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
 
-/// Trees of at most this many leaves are short enough to be shown as lines of code.
-const SHORT: usize = 64;
-
 /// Returns one line for each size, with an arrow at the one that is taken: what it loses and gains with its decisions, and the mean
 /// time of one.
 pub fn sizes(trained: &TrainedModel) -> String {
@@ -41,7 +38,9 @@ pub fn taken(trained: &TrainedModel) -> String {
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
         _ => format!(", the smallest within {} ({}: {})", loss(*accepted), name(best), loss(best.slowdown)),
     };
-    format!("Size: {} ({}){why}.\n", name(rung), decision(rung))
+    // The one that ships has learned from more inputs.
+    let shipped = Rung { leaves: trained.model.tree.leaves().count(), ..rung.clone() };
+    format!("Size: {} ({}){why}.\n", name(&shipped), decision(rung))
 }
 
 /// Returns the mean time of a decision, the features included.
@@ -62,11 +61,10 @@ fn microseconds(us: f64) -> String {
     }
 }
 
-/// Returns the size in words. Two lines of code for each leaf, and two around them.
+/// Returns the size in words.
 fn name(rung: &Rung) -> String {
     match (rung.boosted_trees, rung.leaves) {
         (0, 1) => "1 leaf".to_owned(),
-        (0, count @ 2..=SHORT) => format!("{count} leaves, {} lines", 2 * count + 2),
         (0, count) => format!("{count} leaves"),
         (boosted, _) => format!("{boosted} boosted trees"),
     }

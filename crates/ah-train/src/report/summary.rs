@@ -54,6 +54,17 @@ fn verdict(trained: &TrainedModel) -> String {
             model.choices.len()
         );
     };
+    // Without boosters, the first choice that is allowed is the one that a program takes which names what it offers.
+    let offered = model.tree.leaves().find_map(|(_, leaf)| leaf.ranking.iter().find(|ranked| ranked.allowed));
+    if let Some(faster) =
+        offered.map(|ranked| model.choice_name(ranked.choice)).filter(|name| *name != choice)
+    {
+        return format!(
+            "Always take {}: {} has no time on some inputs. A program that says where it can run takes it there (--with ranked).\n",
+            name(choice),
+            name(faster)
+        );
+    }
     let choice = name(choice);
     let percent = |saved: f64| format!("{:.0} %", saved * 100.0);
     if let Some((constant, saved)) = &trained.saved_without_promise {
@@ -90,11 +101,11 @@ fn promise_line(trained: &TrainedModel) -> String {
     let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
     let Some(reason) = trained.no_promise else {
         let Some(promise) = &trained.model.promise else { return String::new() };
-        // The training part promises the same, and has fewer inputs.
+        // The training part promises the same, and has fewer inputs, of which `groups` of all count.
         let held_out = &trained.held_out;
         let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
-        let needed =
-            (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
+        let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
+        let needed = (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(counted);
         let stricter = match trained.plan.settings.is_default("max_risk") && promise.target > 0.01 {
             true => format!("\n1 % needs about {needed} inputs."),
             false => String::new(),
@@ -102,10 +113,10 @@ fn promise_line(trained: &TrainedModel) -> String {
         return format!("{}{stricter}\n", promised(promise, &fallback));
     };
     match reason {
-        NoPromise::NotAsked => "No promise was asked for: it always decides.\n".to_owned(),
-        NoPromise::NoFallback => {
-            "No promise without a fallback (--fallback CHOICE): it always decides.\n".to_owned()
+        NoPromise::NotAsked => {
+            "No promise was asked for: it declines only what it does not know.\n".to_owned()
         }
+        NoPromise::NoFallback => "No promise without a fallback (--fallback CHOICE).\n".to_owned(),
         NoPromise::Estimates => {
             "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
                                  Time the kept choices on all inputs.\n"
@@ -200,6 +211,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "notes": training_notes(trained, true),
         "constant": constant(model),
         "saved_in_rust": trained.saved_in_rust,
+        "saved_without_promise": trained.saved_without_promise,
     })
 }
 
@@ -219,7 +231,8 @@ fn noise(trained: &TrainedModel) -> Option<String> {
     let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
     let Spread { median, .. } = evaluation.table.spread(&inputs)?;
     let single = &evaluation.comparison.best_single;
-    (median > single.metrics.slowdown).then(|| {
+    // Where one choice always wins, nothing is decided.
+    (single.metrics.slowdown > 1.001 && median > single.metrics.slowdown).then(|| {
         format!(
             "runs of one choice on one input differ by {} in the median, and always {} loses only {}: the noise of this log is larger \
              than what is decided on. Measure longer, or on an idle machine",

@@ -26,4 +26,5 @@ mod published_logs;
 mod report;
 mod size;
 mod streams;
+mod summary;
 mod terminal;

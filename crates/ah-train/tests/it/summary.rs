@@ -1,0 +1,61 @@
+//! What the summary says fits the log: one choice that wins everywhere, a choice without some times, near-copies.
+
+use std::fmt::Write as _;
+
+use crate::common::Run;
+
+/// Returns a log of two numerical features and the ways `old`, which is the fallback, and `new`; `row` returns an input and the times.
+fn log(inputs: u32, row: impl Fn(u32) -> ([u32; 2], f64, Option<f64>)) -> String {
+    let mut text = r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["x", "y"], "categorical_features": [], "autoheuristic_rs": {"fallback": ["old"]}}
+x,y,choice,feedback"#
+        .to_owned();
+    for at in 0..inputs {
+        let ([x, y], old, new) = row(at);
+        let noise = 1.0 + f64::from(at * 37 % 101) / 10_000.0;
+        let _ = write!(text, "\n{x},{y},old,{}", old * noise);
+        if let Some(new) = new {
+            let _ = write!(text, "\n{x},{y},new,{new}");
+        }
+    }
+    text
+}
+
+/// Two whole numbers that follow no rule, from 1 to 100,000.
+fn independent(at: u32) -> [u32; 2] {
+    [7919, 104_729].map(|prime| (u64::from(at + 1) * prime * prime % 99_991) as u32 + 1)
+}
+
+#[test]
+fn one_choice_that_wins_everywhere_keeps_the_promise() {
+    let run = Run::new();
+    run.write("log.txt", log(800, |at| (independent(at), 1.0, Some(0.7))));
+    let (text, _) = run.learns(&["log.txt"]);
+    assert!(text.starts_with("Always take new: no heuristic pays in Rust here.\n"), "{text}");
+}
+
+#[test]
+fn a_choice_that_some_inputs_did_not_time_is_no_constant() {
+    let run = Run::new();
+    let row = |at| (independent(at), 1.0, (at % 20 != 7).then_some(0.7));
+    run.write("log.txt", log(800, row));
+    let (text, _) = run.learns(&["log.txt"]);
+    assert!(text.starts_with("Always take old: new has no time on some inputs."), "{text}");
+}
+
+#[test]
+fn only_copies_are_held_out_together() {
+    let run = Run::new();
+    // `new` is better in stripes of x.
+    let times = |x: u32| if (x / 9000).is_multiple_of(2) { 0.5 } else { 2.0 };
+    let spread = log(800, |at| (independent(at), 1.0, Some(times(independent(at)[0]))));
+    let copies = log(800, |at| {
+        // Only copies tell which way is better.
+        let shape = at / 10;
+        ([independent(shape)[0], at % 10 + 1], 1.0, Some(if shape * shape % 7 < 3 { 0.5 } else { 2.0 }))
+    });
+    for (text, are_copies) in [(spread, false), (copies, true)] {
+        run.write("log.txt", text);
+        let (_, notes) = run.learns(&["log.txt"]);
+        assert_eq!(notes.contains("near-copies are held out together"), are_copies, "{notes}");
+    }
+}

@@ -13,7 +13,7 @@ use crate::measuring::{MeasuredInput, measure_inputs};
 use crate::plan::{Plan, PlannedInput};
 use crate::summary::Summary;
 use crate::units::count;
-use crate::worker::Worker;
+use crate::worker::{Worker, difference};
 
 /// A run gives up after this many skipped inputs in a row: their cause is probably the same.
 const MAX_SKIPPED: u32 = 500;
@@ -74,7 +74,7 @@ pub(crate) fn collect(
     result.map(|()| record.summary)
 }
 
-/// Returns the first worker, if all have devices of one kind.
+/// Returns the first worker, if all have devices of one kind and describe the same: outcomes are told by position.
 fn common_subject(workers: &[Worker]) -> Result<&Worker, CollectError> {
     let Some(first) = workers.first() else {
         return Err(CollectError::Usage("there is nothing to measure".to_owned()));
@@ -84,6 +84,9 @@ fn common_subject(workers: &[Worker]) -> Result<&Worker, CollectError> {
         return Err(CollectError::Device(format!(
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
+    }
+    if let Some(what) = workers.iter().find_map(|w| difference(first.description(), w.description())) {
+        return Err(CollectError::Device(format!("the workers of two devices differ: one describes {what}")));
     }
     Ok(first)
 }

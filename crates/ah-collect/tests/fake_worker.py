@@ -44,6 +44,8 @@ if MODE in ("draws by the process", "draws by the clock", "draws by its count", 
     DESCRIPTION.update(inputs={}, can=["draw", "check"])
 if MODE == "describes itself anew":
     DESCRIPTION["description"] = f"process {os.getpid()}"
+if MODE == "choices by the device" and os.environ.get("CUDA_VISIBLE_DEVICES") == "1":
+    DESCRIPTION["choices"] = CHOICES[::-1]
 if MODE == "records":
     DESCRIPTION["can"] = ["check", "compile", "release", "accept"]
 DESCRIPTION.update(CHANGES.get(MODE, {}))

@@ -50,7 +50,7 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
 }
 
 /// Returns a field that differs between the descriptions of two processes of one worker. Times that it measures may differ.
-pub(super) fn difference(before: &Description, now: &Description) -> Option<String> {
+pub fn difference(before: &Description, now: &Description) -> Option<String> {
     let [before, now] = [before, now].map(|description| json!(description));
     let keys = [&before, &now].into_iter().filter_map(|description| description.as_object());
     let mut keys = keys

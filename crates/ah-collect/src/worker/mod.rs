@@ -23,12 +23,11 @@ use serde_json::Value;
 
 use crate::condition::refusal;
 use crate::error::CollectError;
-use description::difference;
 use process::{Fault, GRACE, Process};
 
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
-pub use description::{Named, check_choices};
+pub use description::{Named, check_choices, difference};
 pub use process::{Limits, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;

@@ -291,6 +291,20 @@ fn a_choice_that_crashes_takes_no_samples_from_the_others() {
 }
 
 #[test]
+fn workers_of_several_devices_that_differ_are_refused() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "choices by the device", 1) else { return };
+    command.args(["--devices", "0,1", "--inputs"]).arg(list(&folder));
+    // By position, the times of one worker would count for the choices of the other.
+    refused(
+        &mut command,
+        5,
+        &["the workers of two devices differ: one describes another value of \"choices\""],
+    );
+    assert!(!folder.log().exists());
+}
+
+#[test]
 fn faults_are_counted_by_input() {
     // 56 choices die on the one odd input; the run goes on.
     let folder = Folder::new();

@@ -65,27 +65,23 @@ impl MixedMm {
     /// weights.
     pub(crate) fn defines(&self, Product { a, b, .. }: &Product) -> Vec<String> {
         let mut defines = vec![
-            format!("BLOCK_M={}", self.block_m),
-            format!("STAGES={}", self.stages),
-            format!("WEIGHTS_SIGNED={}", u8::from(b.element == Element::I8)),
-            format!("ELEMENT_BF16={}", u8::from(a.element == Element::Bf16)),
+            ("BLOCK_M", self.block_m),
+            ("STAGES", self.stages),
+            ("WEIGHTS_SIGNED", u32::from(b.element == Element::I8)),
+            ("ELEMENT_BF16", u32::from(a.element == Element::Bf16)),
         ];
         defines.extend(match self.engine {
             Mma { vector, warps_n, warps_k } => vec![
-                "ENGINE=0".to_owned(),
-                format!("VECTOR={vector}"),
-                format!("WARPS_N={warps_n}"),
-                format!("WARPS_K={warps_k}"),
-                format!("CLUSTER={}", self.cluster()),
+                ("ENGINE", 0),
+                ("VECTOR", vector),
+                ("WARPS_N", warps_n),
+                ("WARPS_K", warps_k),
+                ("CLUSTER", self.cluster()),
             ],
-            Wgmma { tiles, warpgroups } => {
-                vec!["ENGINE=1".to_owned(), format!("TILES={tiles}"), format!("WARPGROUPS={warpgroups}")]
-            }
-            Direct { vector, warps_k } => {
-                vec!["ENGINE=2".to_owned(), format!("VECTOR={vector}"), format!("WARPS={warps_k}")]
-            }
+            Wgmma { tiles, warpgroups } => vec![("ENGINE", 1), ("TILES", tiles), ("WARPGROUPS", warpgroups)],
+            Direct { vector, warps_k } => vec![("ENGINE", 2), ("VECTOR", vector), ("WARPS", warps_k)],
         });
-        defines
+        defines.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
     /// Returns how to launch the kernel on this input.

@@ -73,13 +73,13 @@ class Log:
             raise ValueError(f"expected {len(self.features) + 2} fields, found {found}")
         values = tuple(_number(row[name]) if name in self._numerical else row[name] for name in self.features)
         ms = float(_number(row[FEEDBACK]))
-        if ms <= 0:
+        if not ms > 0:
             raise ValueError(f"expected a time in milliseconds above 0, or inf, found {row[FEEDBACK]!r}")
         self._inputs.setdefault(values, {}).setdefault(row[CHOICE], []).append(ms)
 
 
 def _number(text: str) -> int | float:
-    value = float(text)
+    value = float(text or "nan")
     if math.isnan(value):
-        raise ValueError("expected a number, found NaN")
+        return math.nan  # Missing. One object, so that inputs that lack the same numbers are equal.
     return int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -44,8 +44,8 @@ def test_logs_of_this_repository_are_read():
         ('"m", "k"]', '"m", "n"]', "line 2: .*expected each of the columns m, n, dtype, choice, feedback once"),
         ("dtype,m,k", "dtype,m", "line 2: .*expected each of the columns m, k, dtype, choice, feedback once"),
         ("8,0.5,a", "eight,0.5,a", "line 3: .*could not convert string to float: 'eight'"),
-        ("8,0.5,a", "nan,0.5,a", "line 3: .*expected a number, found NaN"),
-        ("a,1.5", "a,nan", "line 3: .*expected a number, found NaN"),
+        ("a,1.5", "a,nan", "line 3: .*expected a time in milliseconds above 0, or inf, found 'nan'"),
+        ("a,1.5", "a,", "line 3: .*expected a time in milliseconds above 0, or inf, found ''"),
         ("a,1.5", "a,0", "line 3: .*expected a time in milliseconds above 0, or inf, found '0'"),
         ("a,1.5", "1.5", "line 3: .*expected 5 fields, found 4"),
         ('"b, ""quoted"""', '"b', "expected a log of AutoHeuristic .Error: "),
@@ -55,6 +55,12 @@ def test_malformed_logs_are_named_with_their_place(path, old, new, message):
     path.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(LogError, match=message):
         Log.read(path)
+
+
+def test_missing_numbers_are_nan(path):
+    path.write_text(TEXT.replace("8,0.5", ",nan"))
+    (values,) = Log.read(path).inputs()
+    assert values[0] == "torch.float16" and math.isnan(values[1]) and math.isnan(values[2])
 
 
 def test_an_empty_file_and_a_short_gzip(tmp_path):

@@ -16,8 +16,8 @@ const EVERY: Duration = Duration::from_secs(5);
 static RUN: Mutex<Option<Progress>> = Mutex::new(None);
 
 struct Progress {
-    /// On a terminal only.
-    bar: Option<ProgressBar>,
+    /// Hidden, except on a terminal.
+    bar: ProgressBar,
     done: u64,
     goal: Option<u64>,
     start: Instant,
@@ -33,15 +33,13 @@ fn run() -> MutexGuard<'static, Option<Progress>> {
 pub(crate) fn start(done: u64, goal: Option<u64>, max_time: Option<Duration>) {
     let terminal = std::io::stderr().is_terminal() && !is_quiet();
     let start = Instant::now();
-    let bar = terminal.then(|| bar(done, goal, max_time));
+    let bar = if terminal { bar(done, goal, max_time) } else { ProgressBar::hidden() };
     *run() = Some(Progress { bar, done, goal, start, last_line: start });
 }
 
 /// The run ends.
 pub(crate) fn finish() {
-    if let Some(Progress { bar: Some(bar), .. }) = run().take() {
-        bar.finish_and_clear();
-    }
+    run().take().iter().for_each(|progress| progress.bar.finish_and_clear());
 }
 
 /// Shows what a worker works on, in a long request of a run.
@@ -56,11 +54,8 @@ pub(crate) fn input_done(result: &str) {
     let Some(progress) = &mut *run() else { return };
     progress.done += 1;
     let (done, goal, start) = (progress.done, progress.goal, progress.start);
-    match &progress.bar {
-        Some(bar) if goal.is_some() => bar.inc(1),
-        Some(bar) => bar.set_prefix(units::count(done, "input")),
-        None => {}
-    }
+    progress.bar.inc(1);
+    progress.bar.set_prefix(units::count(done, "input"));
     progress.show(result, is_verbose(), || {
         let done = match goal {
             Some(goal) => format!("{done} of {}", units::count(goal, "input")),
@@ -82,18 +77,16 @@ pub(crate) fn warning(text: &str) {
 
 fn above_the_bar(progress: Option<&Progress>, print: impl FnOnce()) {
     match progress {
-        Some(Progress { bar: Some(bar), .. }) => bar.suspend(print),
-        _ => print(),
+        Some(progress) => progress.bar.suspend(print),
+        None => print(),
     }
 }
 
 impl Progress {
     /// Shows a text in the bar, or a line if one is due, and always with `prints`.
     fn show(&mut self, text: &str, prints: bool, line: impl FnOnce() -> String) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(printable(text).into_owned());
-        }
-        if prints || self.bar.is_none() && self.last_line.elapsed() >= EVERY {
+        self.bar.set_message(printable(text).into_owned());
+        if prints || self.bar.is_hidden() && self.last_line.elapsed() >= EVERY {
             self.last_line = Instant::now();
             above_the_bar(Some(self), || status(&line()));
         }

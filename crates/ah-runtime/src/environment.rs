@@ -127,7 +127,7 @@ fn forced(items: &[String]) -> Vec<(Option<String>, usize)> {
         };
         let kernel = kernel.trim().parse().ok();
         if kernel.is_none() {
-            warn_user(format!(
+            warn_user(&format!(
                 "AUTOHEURISTIC_FORCE_KERNEL: expected KERNEL or NAME=KERNEL, where KERNEL is a number from 0, found {item:?}; ignored"
             ));
         }

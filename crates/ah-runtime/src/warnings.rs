@@ -1,29 +1,29 @@
 //! Warnings that are not repeated.
 
-use std::fmt::Display;
 use std::io::Write as _;
 use std::sync::Mutex;
 
 use crate::sync::lock;
 
-/// Warns through the `log` crate, unless the warning is the same as the one before it.
-#[derive(Debug, Default)]
-pub(crate) struct Warnings(Mutex<String>);
+/// Warns unless the warning is the same as the one before it.
+#[derive(Debug)]
+pub(crate) struct Warnings {
+    last: Mutex<String>,
+    /// Through the `log` crate, or as [`warn_user`] does.
+    warn: fn(&str),
+}
 
 impl Warnings {
-    pub(crate) fn warn(&self, warning: impl Display) {
-        self.once(warning.to_string(), |warning| log::warn!("{warning}"));
+    /// Warns through the `log` crate, or `of_environment`: as [`warn_user`] does.
+    pub(crate) fn new(of_environment: bool) -> Self {
+        let warn: fn(&str) = if of_environment { warn_user } else { |warning| log::warn!("{warning}") };
+        Self { last: Mutex::default(), warn }
     }
 
-    /// Warns as [`warn_user`] does, unless the warning is the same as the one before it.
-    pub(crate) fn warn_user(&self, warning: impl Display) {
-        self.once(warning.to_string(), |warning| warn_user(warning));
-    }
-
-    fn once(&self, warning: String, report: impl FnOnce(&str)) {
-        let mut last = lock(&self.0);
+    pub(crate) fn warn(&self, warning: String) {
+        let mut last = lock(&self.last);
         if *last != warning {
-            report(&warning);
+            (self.warn)(&warning);
             *last = warning;
         }
     }
@@ -31,7 +31,7 @@ impl Warnings {
 
 /// Warns of a variable of the environment that cannot be obeyed: through the `log` crate, or on standard error in a
 /// program without a logger. Otherwise nobody notices that a run collects nothing.
-pub(crate) fn warn_user(warning: impl Display) {
+pub(crate) fn warn_user(warning: &str) {
     if log::max_level() == log::LevelFilter::Off {
         // `eprintln!` panics if standard error is closed.
         let _ = writeln!(std::io::stderr(), "ah-runtime: {warning}");

@@ -175,7 +175,7 @@ impl AutoHeuristic {
 
     /// Warns that measurements are not in the log.
     pub(crate) fn warn_unrecorded(&self, error: &RecordError) {
-        self.recorder.warn(format!("{}: measurements are lost: {error}", self.name));
+        self.recorder.warnings.warn(format!("{}: measurements are lost: {error}", self.name));
     }
 
     /// Returns the choices worth autotuning: the `k` best of the heuristic's ranking, best first.
@@ -323,7 +323,7 @@ impl AutoHeuristic {
             misfits => misfits.iter().map(misfit).collect::<Vec<_>>().join("; "),
         };
         let name = &self.name;
-        self.warnings.warn_user(format!(
+        self.warnings.warn(format!(
             "{name}: takes its fallback, because AUTOHEURISTIC_PATH has no model for it: {why}"
         ));
     }

@@ -246,8 +246,7 @@ impl Builder {
             path: log,
             timing: self.timing,
             log: Mutex::default(),
-            is_requested: collects && self.role == Role::FromEnvironment,
-            warnings: Warnings::default(),
+            warnings: Warnings::new(collects && self.role == Role::FromEnvironment),
         };
         let auto_heuristic = AutoHeuristic {
             name,
@@ -262,7 +261,7 @@ impl Builder {
             consults,
             collects,
             recorder,
-            warnings: Warnings::default(),
+            warnings: Warnings::new(true),
             bindings: ArcSwap::from_pointee(Bindings::default()),
         };
         auto_heuristic.bind();

@@ -1,6 +1,5 @@
 //! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -18,8 +17,6 @@ pub(super) struct Recorder {
     pub(super) path: Option<PathBuf>,
     pub(super) timing: Option<TimingPolicy>,
     pub(super) log: Mutex<Option<LogWriter>>,
-    /// True if a variable of the environment asks for this log.
-    pub(super) is_requested: bool,
     pub(super) warnings: Warnings,
 }
 
@@ -42,16 +39,9 @@ pub enum RecordError {
 }
 
 impl Recorder {
-    pub(super) fn warn(&self, warning: impl Display) {
-        if self.is_requested {
-            self.warnings.warn_user(warning);
-        } else {
-            self.warnings.warn(warning);
-        }
-    }
-
-    /// Appends all samples of one input; `metadata` completes that of a log to be opened. A skipped choice has no row; a failed one has `inf`. An input is lost, with
-    /// an error, if another process holds the log's lock for longer than [`files::PATIENCE`].
+    /// Appends all samples of one input; `metadata` completes that of a log to be opened. A skipped choice has no row; a
+    /// failed one has `inf`. An input is lost, with an error, if another process holds the log's lock for longer than
+    /// [`files::PATIENCE`].
     pub(super) fn append<'a>(
         &self,
         schema: &Schema,

@@ -167,7 +167,7 @@ impl<F> Builder<F> {
         let forced = environment.forced_kernel(&name).filter(|&kernel| {
             let exists = kernel < names.len();
             if !exists {
-                warn_user(format!(
+                warn_user(&format!(
                     "{name}: AUTOHEURISTIC_FORCE_KERNEL names kernel {kernel}, expected 0 to {}; ignored",
                     names.len() - 1
                 ));
@@ -202,7 +202,7 @@ impl<F> Builder<F> {
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
             given_up: Mutex::new(HashSet::new()),
-            warnings: Warnings::default(),
+            warnings: Warnings::new(false),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             files,
             writing: Mutex::new(()),

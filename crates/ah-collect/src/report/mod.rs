@@ -165,14 +165,16 @@ impl fmt::Display for LogReport {
         }
         match &self.always_fallback {
             Some((name, slowdown)) => {
-                write!(f, "\nalways {name} (fallback): {slowdown:.4} times the best time")?;
+                let loss = 100.0 * (slowdown - 1.0);
+                write!(f, "\nalways {name} (fallback): {loss:.2} % slower than the best choice")?;
             }
             None => f.write_str(
                 "\nalways the fallback: unknown, because there is none or it was not measured on every input",
             )?,
         }
         if let Some((name, slowdown)) = &self.best_single {
-            write!(f, "\nalways {name} (best single choice): {slowdown:.4} times the best time")?;
+            let loss = 100.0 * (slowdown - 1.0);
+            write!(f, "\nalways {name} (best single choice): {loss:.2} % slower than the best choice")?;
         }
         write!(f, "\n{}", self.repeats)
     }

@@ -116,7 +116,7 @@ fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
         Ok(measurement) if measurement.winner().is_some() => None,
         Ok(measurement) => measurement.outcomes.iter().find_map(|outcome| match outcome {
             Some(Outcome::Failed { reason }) => Some(reason.clone()),
-            None => Some("the machine was at fault".to_owned()),
+            None => Some(measurement.unmeasured.clone().unwrap_or_else(|| "the device was lost".to_owned())),
             _ => None,
         }),
     }
@@ -131,7 +131,7 @@ impl Record {
             if input.result.is_ok() {
                 self.append(&input)?;
             }
-            return Err(CollectError::Device(format!("the device is lost: {reason}")));
+            return Err(CollectError::Device(format!("nothing more can be measured: {reason}")));
         }
         if let Some(reason) = failed(&input.result) {
             self.failed.push(input);

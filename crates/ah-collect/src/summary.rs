@@ -16,8 +16,8 @@ pub struct Summary {
     pub measured: u64,
     /// Inputs in the log at the start.
     resumed: u64,
-    /// Inputs and choices that were skipped, and choices that failed.
-    left_out: [BTreeMap<String, Kind>; 3],
+    /// Inputs and choices that were skipped, choices that failed, and those that were not measured.
+    left_out: [BTreeMap<String, Kind>; 4],
     /// How often each choice won.
     wins: BTreeMap<String, u64>,
     start: Option<Instant>,
@@ -60,7 +60,7 @@ impl Summary {
 
     /// Counts an input.
     pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
-        let [inputs, skipped, failed] = &mut self.left_out;
+        let [inputs, skipped, failed, unmeasured] = &mut self.left_out;
         let left_out = |kinds: &mut BTreeMap<String, Kind>, choice: Option<&String>, reason: &str| {
             let kind = kinds.entry(without_numbers(reason)).or_default();
             kind.reasons.insert(reason.to_owned());
@@ -73,7 +73,11 @@ impl Summary {
         };
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
             match outcome {
-                Some(Outcome::Measured { .. }) | None => {}
+                Some(Outcome::Measured { .. }) => {}
+                None => {
+                    let reason = measurement.unmeasured.as_deref().unwrap_or("the device was lost");
+                    left_out(unmeasured, Some(choice), &format!("{reason}; a later run measures them"));
+                }
                 Some(Outcome::Skipped { reason }) => left_out(skipped, Some(choice), reason),
                 Some(Outcome::Failed { reason }) => left_out(failed, Some(choice), reason),
             }
@@ -111,7 +115,7 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        for (what, kinds) in ["skipped", "skipped", "failed"].iter().zip(&self.left_out) {
+        for (what, kinds) in ["skipped", "skipped", "failed", "not measured"].iter().zip(&self.left_out) {
             by_kind(f, what, kinds)?;
         }
         if self.interrupted {
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn an_input_without_any_time_is_skipped() {
         let outcomes = vec![Some(Outcome::skipped("not here")); 2];
-        let measurement = Measurement { outcomes, measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
+        let measurement = Measurement { outcomes, ..Measurement::default() };
         let mut summary = Summary::new(0, 1);
         summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement));
         assert_eq!(summary.measured, 0);
@@ -193,7 +197,7 @@ mod tests {
             ];
             let outcomes = outcomes.into_iter().map(Some).collect();
             let measurement =
-                Measurement { outcomes, measuring: Duration::from_secs(1), kernel_ms: 4.5, lost: None };
+                Measurement { outcomes, measuring: Duration::from_secs(1), ..Measurement::default() };
             summary.count(&choices, &Ok(measurement));
         }
         summary.finish(true);

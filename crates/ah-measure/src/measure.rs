@@ -19,7 +19,7 @@ const MAX_RUNS: u32 = 10_000;
 const BUDGETS_OF_A_SINGLE_RUN: f64 = 4.0;
 
 /// The result of measuring one input.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measurement {
     /// By choice. A measured outcome holds all samples in the order in which they were taken. `None`: nothing is known,
     /// because the machine was at fault, or the device was lost before.
@@ -31,6 +31,8 @@ pub struct Measurement {
     /// The reason why the device was lost during the measurement. The outcomes are valid; nothing more can
     /// be measured.
     pub lost: Option<String>,
+    /// The first reason why a choice was not measured through no fault of its own.
+    pub unmeasured: Option<String>,
 }
 
 impl Measurement {
@@ -52,9 +54,8 @@ pub fn measure_choices<B: Bench + ?Sized>(
     seed: Seed,
 ) -> Measurement {
     let race = Race::new(policy, choices, seed);
-    let result = Measurement { outcomes: Vec::new(), measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
     let batch = bench.batch().max(1);
-    let mut run = InputRun { bench, race, policy, result };
+    let mut run = InputRun { bench, race, policy, result: Measurement::default() };
     let all: Vec<ChoiceId> = (0..).map(ChoiceId).take(choices).collect();
     all.chunks(batch).for_each(|some| run.admit(some));
     while run.result.lost.is_none() {
@@ -177,8 +178,10 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     }
 
     fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
-        if let Failure::DeviceLost(reason) = &failure {
-            self.result.lost = Some(reason.clone());
+        match &failure {
+            Failure::DeviceLost(reason) => self.result.lost = Some(reason.clone()),
+            Failure::Unmeasured(reason) => _ = self.result.unmeasured.get_or_insert_with(|| reason.clone()),
+            _ => {}
         }
         self.race.withdraw(choice, failure);
     }

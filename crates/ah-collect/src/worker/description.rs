@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ah_measure::protocol::Description;
+use ah_measure::protocol::{Description, shorten};
 use ah_measure::{Experiment, this_cpu};
 use ah_types::{ChoiceRule, Feature, Optimization, TimingPolicy};
 use serde_json::json;
@@ -56,7 +56,10 @@ pub fn difference(before: &Description, now: &Description) -> Option<String> {
     let mut keys = keys
         .flat_map(|fields| fields.keys())
         .filter(|key| !["feature_ms", "decision_ns"].contains(&key.as_str()));
-    keys.find(|key| before[*key] != now[*key]).map(|key| format!("another value of {key:?}"))
+    keys.find(|key| before[*key] != now[*key]).map(|key| {
+        let [before, now] = [&before, &now].map(|fields| shorten(&fields[key].to_string()));
+        format!("another value of {key:?}: {now}, before {before}")
+    })
 }
 
 /// Checks the choices and the times that a worker describes.

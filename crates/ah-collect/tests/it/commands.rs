@@ -93,13 +93,35 @@ fn bad_commands_cost_their_choice_and_nothing_else() {
     for reason in [
         "exit 3` ended with exit status: 3: the last word",
         "kill -9 $$` ended with signal: 9 (SIGKILL)",
-        "skipped 2 times (missing): a program is not installed: ",
+        "not measured 2 times (missing): a program is not installed: ",
         "nothing: parameter not set",
         "`sleep 1000` did not end within 1 s",
         "`yes` did not end within 1 s",
     ] {
         assert!(stderr.contains(reason), "{reason} in {stderr}");
     }
+}
+
+/// What is missing may be installed later, so nothing is recorded for it.
+#[test]
+fn a_program_that_is_missing_is_measured_later() {
+    let folder = Folder::new();
+    let table = "choices = { a = \"./later\", b = \"./later --fast\" }\ninputs = { size = [1, 2] }";
+    let missing =
+        ["nothing has a time, and nothing is recorded: 2 inputs failed", "a program is not installed"];
+    refused(programs(&folder, table).args(["--num-reps", "1"]), 6, &missing);
+    assert_eq!(folder.read("train.txt.outcomes.jsonl"), "");
+    let folder = Folder::new();
+    let table = "choices = { a = \"true\", b = \"./later\" }\ninputs = { size = [1, 2] }";
+    succeed(programs(&folder, table).args(["--num-reps", "1"]));
+    std::fs::copy("/bin/true", folder.path("later")).unwrap();
+    let stderr = succeed(programs(&folder, table).args(["--num-reps", "1"]));
+    assert!(stderr.contains("measuring the missing choices of 2 inputs"), "{stderr}");
+    assert_eq!(feedback(&log::read(&[folder.log()]).unwrap(), "b").len(), 2);
+    // A check that cannot run is no wrong result.
+    let folder = Folder::new();
+    let table = "check = \"./later\"\nchoices = { a = \"true\", b = \"true\" }\ninputs = { size = [1, 2] }";
+    refused(programs(&folder, table).args(["--num-reps", "1"]), 6, &["a program is not installed"]);
 }
 
 #[test]

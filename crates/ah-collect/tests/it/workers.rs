@@ -173,7 +173,7 @@ fn workers_that_cannot_go_on_end_the_run() {
         ("draws a fraction", "the worker's `draw`: \"size\" is an integer, found 1.5"),
         (
             "dies once and then offers other choices",
-            "the worker was restarted and describes another value of \"choices\"",
+            "the worker was restarted and describes another value of \"choices\": [\"slow\",",
         ),
         (
             "dies once and then has another fallback",
@@ -265,7 +265,11 @@ fn what_is_no_fault_of_a_choice_is_not_recorded_as_one() {
     assert!(read(&folder).samples.iter().all(|sample| sample.feedback.is_finite()));
     // The machine is at fault: the input is not done, and a later run measures the choice.
     let folder = Folder::new();
-    succeed(worker(&folder, "unmeasured", 4).unwrap().arg("--inputs").arg(list(&folder)));
+    let stderr = succeed(worker(&folder, "unmeasured", 4).unwrap().arg("--inputs").arg(list(&folder)));
+    assert!(
+        stderr.contains("not measured 2 times (bad): the card is throttled; a later run measures them"),
+        "{stderr}"
+    );
     let log = read(&folder);
     assert_eq!((log.inputs.len(), log.choice_id("bad")), (2, None));
     assert!(
@@ -389,6 +393,7 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
         ("seconds", "are they milliseconds?"),
         ("a time and a failure", "contradicts"),
         ("a key twice", "duplicate field"),
+        ("describes a key twice", "\"fallback\" is there twice"),
         ("a negative feature_ms", "feature_ms: expected milliseconds"),
         ("a feature called choice", "a log has a column of this name"),
         ("draws by the process", "draw: another process draws other inputs"),

@@ -36,16 +36,17 @@ pub(super) fn run(
     let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
     let ((stdout, stderr), in_time) =
         watched.map_err(|e| Failure::Unmeasured(format!("cannot start a thread to watch `{shown}`: {e}")))?;
-    let [stdout, stderr] = [stdout, stderr].map(|output| output.map(|o| o.text()).unwrap_or_default());
+    // What left the group may keep an output open, so only one that is read is waited for.
+    let text = |output: Option<Tail>| output.map(|output| output.text()).unwrap_or_default();
     if !in_time {
         return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
     }
     if !status.success() {
-        let last = last_line(&stderr).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
+        let last = last_line(&text(stderr)).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
         if status.code() == Some(NOT_FOUND) {
-            return Err(Failure::skipped(format!("a program is not installed{last}")));
+            return Err(Failure::Unmeasured(format!("a program is not installed{last}")));
         }
         return Err(Failure::failed(format!("`{shown}` ended with {status}{last}")));
     }
-    Ok((elapsed, stdout))
+    Ok((elapsed, text(stdout)))
 }

@@ -89,7 +89,7 @@ impl CommandRunner {
         let short = |reason: String| reason.replace(&folder, "$folder");
         process::run(command, script, self.limit, prints).map_err(|failure| match failure {
             Failure::Failed(reason) => Failure::Failed(short(reason)),
-            Failure::Skipped(reason) => Failure::Skipped(short(reason)),
+            Failure::Unmeasured(reason) => Failure::Unmeasured(short(reason)),
             other => other,
         })
     }
@@ -142,7 +142,10 @@ impl BenchmarkRunner for CommandRunner {
         let choice = &self.commands.choices[choice.index()];
         self.time(input, choice)?;
         let check = self.run_other(self.commands.table.check.as_ref(), input, Some(choice));
-        check.map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
+        check.map_err(|failure| match failure {
+            Failure::Failed(reason) => Failure::Failed(format!("wrong result: {reason}")),
+            other => other,
+        })
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {

@@ -6,12 +6,14 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../../crates/ah-codegen/src/code.rs"]
+mod code;
+#[path = "../../crates/ah-codegen/src/language.rs"]
+mod language;
 #[path = "../../crates/ah-codegen/src/names.rs"]
 mod names;
 #[path = "../../crates/ah-codegen/src/text.rs"]
 mod text;
-#[path = "../../crates/ah-codegen/src/words.rs"]
-mod words;
 
 /// The error that `names` returns.
 mod error {
@@ -20,8 +22,8 @@ mod error {
     }
 }
 
+use language::Case;
 use names::{Namer, is_identifier};
-use words::Case;
 
 const RESERVED: &str = "type self Self class for a b x1";
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
+use ah_types::expr::{Binary, Comparison, Expr, Slot, Type};
 use ah_types::{Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::Code;
@@ -74,9 +74,9 @@ pub enum Step {
 }
 
 /// Builds the body of one function.
-pub struct Builder<'a, 'm, S> {
+pub struct Builder<'a, 'm> {
     pub model: &'m Model,
-    pub syntax: &'a S,
+    pub syntax: &'a Language,
     pub names: &'a Names,
     /// What the file reads: variables that it does not assign, so those of logged features, and helpers with `()`.
     reads: &'a mut BTreeSet<String>,
@@ -95,7 +95,7 @@ pub struct Known {
     count: usize,
 }
 
-impl<S: Language> Builder<'_, '_, S> {
+impl Builder<'_, '_> {
     /// Returns the value of a feature.
     pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> Code {
         let expr = feature(self.model, slot);
@@ -106,11 +106,14 @@ impl<S: Language> Builder<'_, '_, S> {
         let value = match facts.derived(slot) {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
-                self.assign(name, Some(slot), derived.ty(), value)
+                match self.syntax.literal(&value) {
+                    Some(_) => value,
+                    None => self.assign(name, Some(slot), derived.ty(), value),
+                }
             }
             None => {
                 let given = self.syntax.logged(self.model, self.names, slot);
-                let converted = self.syntax.converted(self.model, slot, &given);
+                let converted = (self.syntax.converted)(self.model, slot, &given);
                 converted.map_or(given, |value| self.assign(name, Some(slot), expr.ty(), value))
             }
         };
@@ -137,8 +140,13 @@ pub fn is_in(model: &Model, slot: usize, texts: &[&String]) -> Expr {
     texts.iter().map(same).reduce(|a, b| Expr::binary(Binary::Or, a, b)).unwrap_or(Expr::Bool(false))
 }
 
-impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
-    pub fn new(model: &'m Model, syntax: &'a S, names: &'a Names, reads: &'a mut BTreeSet<String>) -> Self {
+impl<'a, 'm> Builder<'a, 'm> {
+    pub fn new(
+        model: &'m Model,
+        syntax: &'a Language,
+        names: &'a Names,
+        reads: &'a mut BTreeSet<String>,
+    ) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
         Self { model, syntax, names, reads, rankings: &[], known, steps }
     }
@@ -159,15 +167,22 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the whole function.
     pub fn function(&mut self) -> Vec<Step> {
-        let mut facts = Facts::new(self.model, S::IS_TYPED);
+        let mut facts = Facts::new(self.model, self.syntax.is_typed);
         if self.precondition(&mut facts) {
             self.node(0, &facts);
         }
         self.taken(std::iter::empty())
     }
 
-    fn decline_if(&mut self, condition: Code) {
-        self.steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+    /// Declines unless the condition holds. Returns false if it never holds.
+    fn decline_unless(&mut self, condition: &Code) -> bool {
+        let decline = Step::Return(Outcome::Decline, None);
+        match self.syntax.literal(condition) {
+            Some(true) => {}
+            Some(false) => self.steps.push(decline),
+            None => self.steps.push(Step::If { condition: self.syntax.not(condition), then: vec![decline] }),
+        }
+        self.syntax.literal(condition) != Some(false)
     }
 
     /// Declines where the precondition does not hold, and notes what holds behind it. Returns false if it never holds.
@@ -183,14 +198,9 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if truth.decided() == Some(true) {
             return true;
         }
-        if !truth.has(1.0) {
-            self.steps.push(Step::Return(Outcome::Decline, None));
-            return false;
-        }
-        let runs = self.runs(condition, facts);
-        self.decline_if(self.syntax.not(&runs));
+        let runs = if truth.has(1.0) { self.runs(condition, facts) } else { self.syntax.truth(false) };
         facts.learn(condition, true);
-        true
+        self.decline_unless(&runs)
     }
 
     /// Adds the steps of a node below what is known.
@@ -207,10 +217,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             Test::Numerical { slot, threshold } => {
                 let (expr, undefined_is_false) =
                     (feature(self.model, *slot), self.model.missing.contains(slot));
-                let is_new = !S::IS_TYPED && !facts.range(&expr).nan && !self.known.parts.contains_key(&expr);
-                let multiples = if is_new { self.zeros_above(&expr, *threshold, facts) } else { None };
                 let test = Expr::binary(Binary::Compare(Comparison::Gt), expr, Expr::Number(*threshold));
-                self.split(&test, multiples.as_ref(), undefined_is_false, facts, |this, is_above, facts| {
+                self.split(&test, undefined_is_false, facts, |this, is_above, facts| {
                     this.node(children[usize::from(is_above)], facts);
                 });
             }
@@ -226,59 +234,45 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                     known.into_iter().partition(|text| categories.contains(text));
                 let is_short = inside.len() <= outside.len();
                 let test = is_in(self.model, *slot, if is_short { &inside } else { &outside });
-                self.split(&test, None, false, &facts, |this, is_named, facts| {
+                self.split(&test, false, &facts, |this, is_named, facts| {
                     this.node(children[usize::from(is_named == is_short)], facts);
                 });
             }
         }
     }
 
-    /// Adds the steps of both sides of a test, which may have another form. Where it is undefined, it is false or the path declines.
+    /// Adds the steps of both sides of a test. Where it is undefined, it is false or the path declines.
     fn split(
         &mut self,
         test: &Expr,
-        printed: Option<&Expr>,
         undefined_is_false: bool,
         facts: &Facts<'_>,
         side: impl Fn(&mut Self, bool, &Facts<'_>),
     ) {
         let mut facts = facts.clone();
         if facts.range(test).nan && !undefined_is_false {
-            let defined = self.defined(test, &facts);
-            self.decline_if(self.syntax.not(&defined));
+            let [_, defined] = self.truth(test, &facts);
+            if !self.decline_unless(&defined) {
+                return;
+            }
             facts.learn_range(test, 0.0, 1.0, false);
         }
         let truth = facts.range(test);
         if truth.low == truth.high && !(truth.nan && truth.low == 1.0) {
             return side(self, truth.low == 1.0, &facts);
         }
-        let code = self.runs(printed.unwrap_or(test), &facts);
+        let code = self.runs(test, &facts);
         let (mut no, mut yes) = (facts.clone(), facts);
         no.learn_range(test, 0.0, 0.0, true);
         yes.learn(test, true);
+        match self.syntax.literal(&code) {
+            Some(true) => return side(self, true, &yes),
+            Some(false) => return side(self, false, &no),
+            None => {}
+        }
         let [left, right] =
             [(false, no), (true, yes)].map(|(value, facts)| self.apart(|this| side(this, value, &facts)));
         self.steps.extend(joined([self.syntax.not(&code), code], left, right));
-    }
-
-    /// Returns the condition that a number of trailing zeros is above the threshold, as tests of multiples of a power of two: where a
-    /// function call takes long, these are faster.
-    fn zeros_above(&mut self, expr: &Expr, threshold: f64, facts: &Facts<'_>) -> Option<Expr> {
-        match expr {
-            Expr::Feature(slot) => self.zeros_above(facts.derived(slot.index)?, threshold, facts),
-            Expr::Number(x) => (*x > threshold).then_some(Expr::Bool(true)),
-            Expr::Binary(Binary::Min, a, b) => {
-                let [a, b] = [a, b].map(|operand| self.zeros_above(operand, threshold, facts));
-                Some(Expr::binary(Binary::And, a?, b?))
-            }
-            Expr::Unary(Unary::Ctz, number) if threshold < 63.0 => {
-                self.variable(number, facts);
-                let power = Expr::Number((threshold.floor() + 1.0).exp2());
-                let rest = Expr::binary(Binary::Rem, (**number).clone(), power);
-                Some(Expr::binary(Binary::Compare(Comparison::Eq), rest, Expr::Number(0.0)))
-            }
-            _ => None,
-        }
     }
 
     /// Returns the steps that `add` adds, without a trace of their variables.
@@ -305,7 +299,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             truth.decided() == Some(true)
         });
         if let Some(condition) = asked {
-            return self.split(condition, None, true, facts, |this, _, facts| this.leaf(leaf, facts));
+            return self.split(condition, true, facts, |this, _, facts| this.leaf(leaf, facts));
         }
         let evidence =
             picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
@@ -315,7 +309,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the condition that a condition is defined and holds.
     pub fn runs(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
-        let (defined, value) = (self.defined(condition, facts), self.condition(condition, facts));
+        let [value, defined] = self.truth(condition, facts);
         let both = self.and(&defined, &value);
         match condition {
             // False where an operand is NaN.
@@ -376,7 +370,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     /// Returns false for two conditions that read better apart: wide ones, and two limits of one number.
     fn read_better_joined(&self, a: &Code, b: &Code) -> bool {
         let [first, second] = [a, b].map(|code| code.text.split(' ').next());
-        let between = format!(" {} ", S::WORDS.or);
+        let between = format!(" {} ", self.syntax.or);
         first != second && a.text.replace(&between, "|").len() + b.text.len() < JOINED
     }
 }

@@ -26,6 +26,25 @@ pub enum Binds {
     Atom,
 }
 
+/// How a language writes an operation: the text with `$0`, `$1`, … for the operands, how tightly it binds, and how tightly its operands
+/// must bind.
+#[derive(Clone, Copy)]
+pub struct Form(pub &'static str, pub Binds, pub Binds);
+
+impl Form {
+    /// Returns the operation on these operands.
+    pub fn with(self, operands: &[&Code]) -> Code {
+        let Self(pattern, binds, least) = self;
+        let mut parts = pattern.split('$');
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let at = usize::from(part.as_bytes()[0] - b'0');
+            text += &(operands[at].at_least(least) + &part[1..]);
+        }
+        Code::new(binds, text).reading(operands)
+    }
+}
+
 /// A printed expression.
 #[derive(Clone, Debug)]
 pub struct Code {

@@ -1,25 +1,24 @@
 //! Prints expressions in a body: one walk for all languages, and for each one a [`Language`].
 //!
 //! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
-//! has a value that counts only where it is defined; [`Builder::defined`] prints that condition. Most are defined everywhere.
+//! has a value that counts only where it is defined; [`Builder::truth`] returns that condition too. Most are defined everywhere.
 
 use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::body::Builder;
 use crate::code::{Binds, Code};
 use crate::facts::{Facts, Range, WHOLE, is_named, membership, opposite};
-use crate::language::Language;
 
 /// The most characters of an expression, less the statement around it.
 const WIDTH: usize = 90;
 
-impl<S: Language> Builder<'_, '_, S> {
+impl Builder<'_, '_> {
     /// Returns a value of this type.
     pub fn value(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> Code {
         match ty {
             Type::Number => self.number(expr, facts),
-            Type::Bool => self.condition(expr, facts),
-            Type::Category => self.category(expr, facts),
+            Type::Bool => self.truth(expr, facts)[0].clone(),
+            Type::Category => self.category(expr, facts)[0].clone(),
         }
     }
 
@@ -33,9 +32,13 @@ impl<S: Language> Builder<'_, '_, S> {
             Expr::Feature(slot) => self.feature(slot.index, facts),
             Expr::Unary(op, a) => self.unary(*op, a, facts),
             Expr::Binary(op, a, b) => self.binary(*op, a, b, facts),
-            Expr::If(c, ..) => {
-                let value = self.if_else(expr, Type::Number, facts);
-                let (defined, nan) = (self.defined(c, facts), Code::atom(self.syntax.float(f64::NAN)));
+            Expr::If(..) => {
+                let yes = self.syntax.truth(true);
+                let [value, defined] = self.if_else(expr, facts, |this, side, facts| {
+                    let value = this.number(side, facts);
+                    [this.float(value), yes.clone()]
+                });
+                let nan = Code::atom(self.syntax.float(f64::NAN));
                 self.conditional(&defined, &value, &nan, Type::Number)
             }
             Expr::Bool(_) | Expr::Text(_) => Code::atom(self.syntax.float(f64::NAN)),
@@ -52,13 +55,13 @@ impl<S: Language> Builder<'_, '_, S> {
 
     /// Returns a number as a float.
     fn float(&mut self, a: Code) -> Code {
-        if a.is_integer { self.syntax.to_float(&a) } else { a }
+        if a.is_integer { self.syntax.to_float.with(&[&a]) } else { a }
     }
 
     /// Returns the values that a number may have where it is computed. Parts of it may become variables before the conditions around
     /// it: a language whose division by 0 raises must not rely on these.
     fn range(&self, expr: &Expr, facts: &Facts<'_>) -> Range {
-        if S::IS_TYPED { facts.range(expr) } else { facts.outside().range(expr) }
+        if self.syntax.is_typed { facts.range(expr) } else { facts.outside().range(expr) }
     }
 
     fn unary(&mut self, op: Unary, operand: &Expr, facts: &Facts<'_>) -> Code {
@@ -72,7 +75,7 @@ impl<S: Language> Builder<'_, '_, S> {
             }
             _ => {
                 let is_plain = op == Unary::Abs || !range.nan && range.is_finite();
-                let own = if is_plain { self.syntax.own(op.symbol(), &[&a]) } else { None };
+                let own = if is_plain { (self.syntax.own)(op.symbol(), &[&a]) } else { None };
                 own.unwrap_or_else(|| self.call(op.symbol(), [a]))
             }
         }
@@ -85,8 +88,8 @@ impl<S: Language> Builder<'_, '_, S> {
         let is_min_max = matches!(op, Binary::Min | Binary::Max);
         // A float and an integer make a float; two integers would compute another result beyond 2^53.
         let are_integers = code.iter().all(|code| code.is_integer);
-        if !(are_integers && is_min_max) && (S::IS_TYPED || are_integers) {
-            for code in code.iter_mut().take(if S::IS_TYPED { 2 } else { 1 }) {
+        if !(are_integers && is_min_max) && (self.syntax.is_typed || are_integers) {
+            for code in code.iter_mut().take(if self.syntax.is_typed { 2 } else { 1 }) {
                 *code = self.float(code.clone());
             }
         }
@@ -105,7 +108,7 @@ impl<S: Language> Builder<'_, '_, S> {
                     }
                     _ => code.clone(),
                 };
-                if a.nan || self.range(right, facts).low <= 0.0 || S::IS_TYPED && a.low < 0.0 {
+                if a.nan || self.range(right, facts).low <= 0.0 || self.syntax.is_typed && a.low < 0.0 {
                     return self.guarded(operator, "modulo", code);
                 }
                 return self.syntax.remainder(&x, &y);
@@ -113,13 +116,13 @@ impl<S: Language> Builder<'_, '_, S> {
             _ if a.nan || b.nan => return self.call(operator, code),
             _ => {
                 let [x, y] = if are_integers { code } else { self.fit(code, 8) };
-                let own = self.syntax.own(operator, &[&x, &y]);
+                let own = (self.syntax.own)(operator, &[&x, &y]);
                 // In a language without types it may be the integer.
                 let own = own.map(|own| Code { is_integer: x.is_integer || y.is_integer, ..own });
                 return own.unwrap_or_else(|| self.call(operator, [x, y]));
             }
         };
-        if S::WORDS.fuses && binds == Binds::Sum {
+        if self.syntax.fuses && binds == Binds::Sum {
             code = code.map(|code| if code.is_product { self.call("rounded", [code]) } else { code });
         }
         let [a, b] = self.fit(code, operator.len() + 2);
@@ -128,12 +131,13 @@ impl<S: Language> Builder<'_, '_, S> {
 
     /// Returns a quotient or remainder that is undefined where the divisor is 0.
     fn guarded(&mut self, operator: &str, helper: &'static str, [a, b]: [Code; 2]) -> Code {
-        if self.syntax.guarded(operator, &a, &b).is_none() {
+        if self.syntax.is_typed {
             return self.call(helper, [a, b]);
         }
-        // The divisor is read twice.
+        // The divisor is read twice; 0 is false.
         let b = if b.is_variable() { b } else { self.hoist(Type::Number, b) };
-        self.syntax.guarded(operator, &a, &b).expect("asked before")
+        let (value, nan) = (Code::binary(Binds::Product, &a, operator, &b), self.syntax.float(f64::NAN));
+        self.syntax.conditional.with(&[&b, &value, &Code::atom(nan)])
     }
 
     /// Returns the operands, with variables in the place of the longest ones until all fit.
@@ -152,108 +156,110 @@ impl<S: Language> Builder<'_, '_, S> {
     fn call<const N: usize>(&mut self, name: &'static str, operands: [Code; N]) -> Code {
         let operands = operands.map(|a| self.float(a));
         let operands = self.fit(operands, 2);
-        let mut code = Code::call(&self.syntax.function(name), &operands.each_ref());
+        let mut code = Code::call(&self.syntax.function(self.names, name), &operands.each_ref());
         code.reads.insert(format!("{name}()"));
         code
     }
 
     fn conditional(&mut self, c: &Code, a: &Code, b: &Code, ty: Type) -> Code {
-        if *c == self.syntax.truth(true) {
+        if a == b {
             return a.clone();
         }
-        let value = self.syntax.conditional(c, a, b);
+        if let Some(value) = self.syntax.literal(c) {
+            return if value { a } else { b }.clone();
+        }
+        match (self.syntax.literal(a), self.syntax.literal(b)) {
+            (Some(true), _) => return self.or(c, b),
+            (Some(false), _) => return self.and(&self.syntax.not(c), b),
+            (_, Some(true)) => return self.or(&self.syntax.not(c), a),
+            (_, Some(false)) => return self.and(c, a),
+            _ => {}
+        }
+        let value = self.syntax.conditional.with(&[c, a, b]);
         if value.text.len() <= WIDTH { value } else { self.hoist(ty, value) }
     }
 
-    /// Returns a truth value; it counts where it is defined.
-    pub fn condition(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
-        let truth = facts.range(expr);
-        if truth.low == truth.high {
-            return self.syntax.truth(truth.low == 1.0);
+    /// Returns a truth value, and the condition that it is defined: it counts only there.
+    pub fn truth(&mut self, expr: &Expr, facts: &Facts<'_>) -> [Code; 2] {
+        let (range, yes) = (facts.range(expr), self.syntax.truth(true));
+        let decided = (range.low == range.high).then(|| self.syntax.truth(range.low == 1.0));
+        if let (Some(decided), false) = (&decided, range.nan) {
+            return [decided.clone(), yes];
         }
-        if let Some((slot, texts, is_in)) = membership(expr) {
-            let value = self.feature(slot, facts);
-            let [yes, no] = ["True", "False"].map(|text| texts.iter().any(|other| other == text));
-            let code = match facts.is_truth(slot) {
-                false => self.any_of(&value, &texts),
-                true if yes && !no => value,
-                true if no && !yes => self.syntax.not(&value),
-                true => self.syntax.truth(yes),
-            };
-            return if is_in { code } else { self.syntax.not(&code) };
-        }
-        match expr {
-            Expr::Unary(Unary::Not, a) => {
-                let a = self.condition(a, facts);
-                self.syntax.not(&a)
+        let [value, defined] = match (membership(expr), expr) {
+            (Some((slot, texts, is_in)), _) => {
+                let [value, defined] = self.given(slot, facts);
+                let [yes, no] = ["True", "False"].map(|text| texts.iter().any(|other| other == text));
+                let code = match facts.is_truth(slot) {
+                    false => self.syntax.is_in(self.names, &value, &texts),
+                    true if yes && !no => value,
+                    true if no && !yes => self.syntax.not(&value),
+                    true => self.syntax.truth(yes),
+                };
+                [if is_in { code } else { self.syntax.not(&code) }, defined]
             }
-            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+            (_, Expr::Unary(Unary::Not, a)) => {
+                let [a, defined] = self.truth(a, facts);
+                [self.syntax.not(&a), defined]
+            }
+            (_, Expr::Binary(op @ (Binary::And | Binary::Or), left, right)) => {
                 let is_and = *op == Binary::And;
-                let first = self.condition(a, facts);
-                let second = self.condition(b, &facts.with(a, is_and));
-                self.joined(is_and, &first, &second)
-            }
-            Expr::Binary(Binary::Compare(op), a, b) => self.comparison(*op, a, b, facts),
-            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
-                let [a, b] = [a, b].map(|category| self.category(category, facts));
-                let same = self.syntax.same(&a, &b);
-                if *op == Binary::Same { same } else { self.syntax.not(&same) }
-            }
-            Expr::If(..) => self.if_else(expr, Type::Bool, facts),
-            Expr::Feature(slot) => self.feature(slot.index, facts),
-            _ => self.syntax.truth(false),
-        }
-    }
-
-    /// Returns the condition under which a truth value or category is defined.
-    pub fn defined(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
-        if !facts.range(expr).nan {
-            return self.syntax.truth(true);
-        }
-        match expr {
-            Expr::Feature(slot) => self.defined(facts.derived(slot.index).expect("logged ones are"), facts),
-            Expr::Unary(_, a) => self.defined(a, facts),
-            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
-                let is_and = *op == Binary::And;
-                let first = self.defined(a, facts);
-                let second = self.defined(b, &facts.with(a, is_and));
-                if second == self.syntax.truth(true) {
-                    return first;
-                }
+                let [a, first] = self.truth(left, facts);
+                let [b, second] = self.truth(right, &facts.with(left, is_and));
                 // Where the first operand decides, the second need not be defined.
-                let a = self.condition(a, facts);
-                let decides = if is_and { self.syntax.not(&a) } else { a };
-                self.and(&first, &self.or(&decides, &second))
+                let decides = if is_and { self.syntax.not(&a) } else { a.clone() };
+                [self.joined(is_and, &a, &b), self.and(&first, &self.or(&decides, &second))]
             }
-            Expr::Binary(Binary::Compare(_), a, b) => {
-                let mut defined = self.syntax.truth(true);
+            (_, Expr::Binary(Binary::Compare(op), a, b)) => {
+                let mut defined = yes.clone();
                 for number in [a, b].into_iter().filter(|number| facts.range(number).nan) {
                     let number = self.variable(number, facts);
                     let nan = self.syntax.is_nan(&number);
                     defined = self.and(&defined, &self.syntax.not(&nan));
                 }
-                defined
+                [self.comparison(*op, a, b, facts), defined]
             }
-            Expr::Binary(_, a, b) => {
-                let (first, second) = (self.defined(a, facts), self.defined(b, facts));
-                let defined = self.and(&first, &second);
-                if is_named(a) || is_named(b) {
-                    return defined;
+            (_, Expr::Binary(op @ (Binary::Same | Binary::Differ), first, second)) => {
+                let [[a, a_defined], [b, b_defined]] = [first, second].map(|x| self.category(x, facts));
+                let are_texts = a.reads.is_empty() && b.reads.is_empty();
+                let same =
+                    if are_texts { self.syntax.truth(a == b) } else { self.syntax.same(self.names, &a, &b) };
+                let mut defined = self.and(&a_defined, &b_defined);
+                if range.nan && !is_named(first) && !is_named(second) {
+                    let names = Vec::from_iter(facts.names());
+                    let [a, b] = [a, b].map(|code| self.syntax.is_in(self.names, &code, &names));
+                    defined = self.and(&defined, &self.or(&a, &b));
                 }
-                let names = Vec::from_iter(facts.names());
-                let [a, b] = [a, b].map(|category| self.category(category, facts));
-                let is_known = self.or(&self.any_of(&a, &names), &self.any_of(&b, &names));
-                self.and(&defined, &is_known)
+                [if *op == Binary::Same { same } else { self.syntax.not(&same) }, defined]
             }
-            Expr::If(c, a, b) => {
-                let first = self.defined(c, facts);
-                let [a, b] =
-                    [(a, true), (b, false)].map(|(side, value)| self.defined(side, &facts.with(c, value)));
-                let c = self.condition(c, facts);
-                let second = if a == b { a } else { self.conditional(&c, &a, &b, Type::Bool) };
-                self.and(&first, &second)
+            (_, Expr::If(..)) => self.if_else(expr, facts, Self::truth),
+            (_, Expr::Feature(slot)) => self.given(slot.index, facts),
+            _ => [self.syntax.truth(false), yes.clone()],
+        };
+        [decided.unwrap_or(value), if range.nan { defined } else { yes }]
+    }
+
+    /// Returns a truth value or category that is a feature, and the condition that it is defined.
+    fn given(&mut self, slot: usize, facts: &Facts<'_>) -> [Code; 2] {
+        let value = self.feature(slot, facts);
+        let defined = facts.derived(slot).map(|derived| match derived.ty() {
+            Type::Bool => self.truth(derived, facts),
+            _ => self.category(derived, facts),
+        });
+        [value, defined.map_or_else(|| self.syntax.truth(true), |[_, defined]| defined)]
+    }
+
+    /// Returns a category as a text, and the condition that it is defined: it counts only there.
+    fn category(&mut self, expr: &Expr, facts: &Facts<'_>) -> [Code; 2] {
+        match expr {
+            Expr::Text(text) => [Code::atom((self.syntax.text)(text)), self.syntax.truth(true)],
+            Expr::If(..) if expr.ty() == Type::Category => self.if_else(expr, facts, Self::category),
+            Expr::Feature(slot) if !facts.is_truth(slot.index) => self.given(slot.index, facts),
+            truth => {
+                let [value, defined] = self.truth(truth, facts);
+                let [yes, no] = ["True", "False"].map(|text| Code::atom((self.syntax.text)(text)));
+                [self.conditional(&value, &yes, &no, Type::Category), defined]
             }
-            Expr::Number(_) | Expr::Bool(_) | Expr::Text(_) => self.syntax.truth(true),
         }
     }
 
@@ -283,35 +289,61 @@ impl<S: Language> Builder<'_, '_, S> {
             // Compilers ask for brackets around `and` inside of `or`.
             let [a, b] =
                 [a, b].map(|x| if x.binds == Binds::And { x.clone().bracketed() } else { x.clone() });
-            return Code::binary(Binds::Or, &a, S::WORDS.or, &b);
+            return Code::binary(Binds::Or, &a, self.syntax.or, &b);
         }
-        let between = between(a, b).and_then(|[low, value, high]| self.syntax.between(low, value, high));
-        between.map_or_else(|| Code::binary(Binds::And, a, S::WORDS.and, b), |code| code.reading(&[a]))
-    }
-
-    /// Returns the condition that a text is one of these.
-    fn any_of(&self, value: &Code, texts: &[String]) -> Code {
-        match texts {
-            [text] => self.syntax.same(value, &Code::atom(self.syntax.text(text))),
-            texts => self.syntax.is_in(value, texts),
+        match (self.syntax.between, between(a, b)) {
+            (Some(form), Some(parts)) => form.with(&parts.each_ref()).reading(&[a]),
+            _ => Code::binary(Binds::And, a, self.syntax.and, b),
         }
     }
 
-    /// Returns an `if` of this type.
-    fn if_else(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> Code {
-        let Expr::If(c, a, b) = expr else { unreachable!("only an `if` is asked for") };
-        if let Some(value) = facts.range(c).decided() {
-            return self.value(if value { a } else { b }, ty, facts);
+    /// Returns an `if`, and the condition that it is defined, by those of its sides.
+    fn if_else(
+        &mut self,
+        expr: &Expr,
+        facts: &Facts<'_>,
+        side: impl Fn(&mut Self, &Expr, &Facts<'_>) -> [Code; 2],
+    ) -> [Code; 2] {
+        let Expr::If(condition, a, b) = expr else { unreachable!("only an `if` is asked for") };
+        if let Some(value) = facts.range(condition).decided() {
+            return side(self, if value { a } else { b }, facts);
         }
-        let c_code = self.condition(c, facts);
-        let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
-            let code = self.value(side, ty, &facts.with(c, value));
-            if ty == Type::Number { self.float(code) } else { code }
-        });
-        self.conditional(&c_code, &a, &b, ty)
+        let [c, defined] = self.truth(condition, facts);
+        let [[a, a_defined], [b, b_defined]] =
+            [(a, true), (b, false)].map(|(x, value)| side(self, x, &facts.with(condition, value)));
+        let value = self.conditional(&c, &a, &b, expr.ty());
+        let of_sides = self.conditional(&c, &a_defined, &b_defined, Type::Bool);
+        [value, self.and(&defined, &of_sides)]
+    }
+
+    /// Returns the condition that a number of trailing zeros is above the threshold, as tests of multiples of a power of two.
+    fn zeros_above(&mut self, expr: &Expr, threshold: f64, facts: &Facts<'_>) -> Option<Expr> {
+        match expr {
+            Expr::Feature(slot) => self.zeros_above(facts.derived(slot.index)?, threshold, facts),
+            Expr::Number(x) => (*x > threshold).then_some(Expr::Bool(true)),
+            Expr::Binary(Binary::Min, a, b) => {
+                let [a, b] = [a, b].map(|operand| self.zeros_above(operand, threshold, facts));
+                Some(Expr::binary(Binary::And, a?, b?))
+            }
+            Expr::Unary(Unary::Ctz, number) if threshold < 63.0 => {
+                self.variable(number, facts);
+                let power = Expr::Number((threshold.floor() + 1.0).exp2());
+                let rest = Expr::binary(Binary::Rem, (**number).clone(), power);
+                Some(Expr::binary(Binary::Compare(Comparison::Eq), rest, Expr::Number(0.0)))
+            }
+            _ => None,
+        }
     }
 
     fn comparison(&mut self, op: Comparison, a: &Expr, b: &Expr, facts: &Facts<'_>) -> Code {
+        // Without types a function call takes long.
+        if let (false, Comparison::Gt, Expr::Number(threshold)) = (self.syntax.is_typed, op, b)
+            && !facts.range(a).nan
+            && !self.known.parts.contains_key(a)
+            && let Some(multiples) = self.zeros_above(a, *threshold, facts)
+        {
+            return self.truth(&multiples, facts)[0].clone();
+        }
         let [first, second] = [a, b].map(|number| match facts.range(number).nan {
             true => self.variable(number, facts),
             false => self.number(number, facts),
@@ -320,7 +352,7 @@ impl<S: Language> Builder<'_, '_, S> {
         let literal = |expr: &Expr, is_floor: bool| match expr {
             Expr::Number(x) if x.abs() >= WHOLE => None,
             Expr::Number(x) if x.fract() == 0.0 || is_floor => Some(Code::literal(format!("{}", x.floor()))),
-            Expr::Number(x) if !S::IS_TYPED => Some(Code::literal(self.syntax.float(*x))),
+            Expr::Number(x) if !self.syntax.is_typed => Some(Code::literal(self.syntax.float(*x))),
             _ => None,
         };
         let is_floor = facts.range(a).whole && matches!(op, Comparison::Gt | Comparison::Le);
@@ -338,26 +370,12 @@ impl<S: Language> Builder<'_, '_, S> {
         };
         compared(op).or_else(compared(opposite(op)))
     }
-
-    /// Returns a category as a text; it counts where it is defined.
-    pub fn category(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
-        match expr {
-            Expr::Text(text) => Code::atom(self.syntax.text(text)),
-            Expr::If(..) if expr.ty() == Type::Category => self.if_else(expr, Type::Category, facts),
-            Expr::Feature(slot) if !facts.is_truth(slot.index) => self.feature(slot.index, facts),
-            truth => {
-                let value = self.condition(truth, facts);
-                let [yes, no] = ["True", "False"].map(|text| Code::atom(self.syntax.text(text)));
-                self.conditional(&value, &yes, &no, Type::Category)
-            }
-        }
-    }
 }
 
 /// Returns the parts of `value >= low` and `value <= high` with literals and one variable.
-fn between<'c>(a: &'c Code, b: &'c Code) -> Option<[&'c str; 3]> {
+fn between(a: &Code, b: &Code) -> Option<[Code; 3]> {
     let ((value, low), (other, high)) = (a.text.split_once(" >= ")?, b.text.split_once(" <= ")?);
     let is_literal = |text: &str| text.parse::<f64>().is_ok();
     let is_between = value == other && a.reads.contains(value) && is_literal(low) && is_literal(high);
-    is_between.then_some([low, value, high])
+    is_between.then(|| [low, value, high].map(Code::atom))
 }

@@ -291,19 +291,23 @@ impl<'m> Facts<'m> {
                 self.learn_range(number, f64::NEG_INFINITY, f64::INFINITY, false);
             }
         }
-        let b = self.range(right);
-        if truth.low != truth.high || b.nan {
+        let (a, b, infinity) = (self.range(left), self.range(right), f64::INFINITY);
+        if truth.low != truth.high {
             return;
         }
-        let (low, high) = match if truth.low == 1.0 { op } else { opposite(op) } {
-            Comparison::Lt => (f64::NEG_INFINITY, b.high.next_down()),
-            Comparison::Le => (f64::NEG_INFINITY, b.high),
-            Comparison::Gt => (b.low.next_up(), f64::INFINITY),
-            Comparison::Ge => (b.low, f64::INFINITY),
-            Comparison::Eq => (b.low, b.high),
+        let (of_left, of_right) = match if truth.low == 1.0 { op } else { opposite(op) } {
+            Comparison::Lt => ((-infinity, b.high.next_down()), (a.low.next_up(), infinity)),
+            Comparison::Le => ((-infinity, b.high), (a.low, infinity)),
+            Comparison::Gt => ((b.low.next_up(), infinity), (-infinity, a.high.next_down())),
+            Comparison::Ge => ((b.low, infinity), (-infinity, a.high)),
+            Comparison::Eq => ((b.low, b.high), (a.low, a.high)),
             Comparison::Ne => return,
         };
-        self.learn_range(left, low, high, truth.nan);
+        for (number, other, (low, high)) in [(left, b, of_left), (right, a, of_right)] {
+            if !other.nan {
+                self.learn_range(number, low, high, truth.nan);
+            }
+        }
     }
 
     /// Notes that a categorical feature has one of these categories, or with `value` false none of them.
@@ -381,11 +385,7 @@ pub fn is_named(expr: &Expr) -> bool {
 fn may_hold(op: Comparison, a: Range, b: Range) -> bool {
     match op {
         Comparison::Eq => a.low <= b.high && b.low <= a.high,
-        Comparison::Ne => a.low != a.high || b.low != b.high || a.low != b.low,
-        Comparison::Lt => a.low < b.high,
-        Comparison::Le => a.low <= b.high,
-        Comparison::Gt => b.low < a.high,
-        Comparison::Ge => b.low <= a.high,
+        _ => [op.holds(a.low, b.high), op.holds(a.high, b.low)].contains(&Some(true)),
     }
 }
 

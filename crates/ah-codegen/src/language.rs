@@ -1,11 +1,23 @@
-//! How a language writes expressions, features and statements: by its [words](Words), and the few forms that differ.
+//! How a language writes expressions, features and statements: its words, and the few forms that differ. [`BASE`] has those that most
+//! languages share.
 
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, Model};
 
-use crate::code::{Binds, Code};
+use crate::code::{Binds, Code, Form};
 use crate::names::Names;
-use crate::words::Words;
+use crate::text::shown;
+
+/// The case of an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// `arith_intensity`
+    Snake,
+    /// `ArithIntensity`
+    Camel,
+    /// The name itself if it is an identifier; else its words joined by `_`.
+    Kept,
+}
 
 /// The result of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,37 +29,131 @@ pub enum Outcome {
 }
 
 /// How a language writes code.
-pub trait Language {
-    const WORDS: Words;
+pub struct Language {
+    /// The cases of features and of choices.
+    pub cases: [Case; 2],
+    /// The language's words, and the names of the file itself.
+    pub reserved: [&'static str; 2],
+    /// Logged features are fields, so they never meet the file's own names.
+    pub has_fields: bool,
     /// Logged truth values are of the language's own type, and integers do not mix with floats.
-    const IS_TYPED: bool;
+    pub is_typed: bool,
+    /// The types of integers, numbers, truth values and texts.
+    pub types: [&'static str; 4],
+    /// Escapes a line without control characters, a sentence, and a name, for documentation.
+    pub documented: [fn(&str) -> String; 3],
 
-    fn text(&self, text: &str) -> String;
+    /// The text before a logged feature.
+    pub field: &'static str,
+    /// The text before a function of the file, where `$` is the package; and functions that have other names.
+    pub prefix: &'static str,
+    pub functions: &'static [(&'static str, &'static str)],
+    /// `and`, `or`
+    pub and: &'static str,
+    pub or: &'static str,
+    pub not: Form,
+    /// True and false.
+    pub truths: [&'static str; 2],
+    /// NaN, infinity, and its negative.
+    pub floats: [&'static str; 3],
+    pub conditional: Form,
+    /// An integer as a float.
+    pub to_float: Form,
+    /// A number is NaN, and its opposite.
+    pub is_nan: [Form; 2],
+    /// Two texts are equal, and the opposite; without them by a function of the file.
+    pub same: Option<[Form; 2]>,
+    /// A text is one of several literals, which this text separates, and the opposite; without them by several comparisons.
+    pub is_in: Option<([Form; 2], &'static str)>,
+    /// The form of `low <= value <= high` that people prefer.
+    pub between: Option<Form>,
+    /// The function that returns the remainder of floats, if the operator does not.
+    pub remainder: Option<&'static str>,
+    /// Compilers may fuse a product and a sum, which then rounds once: a helper keeps them apart.
+    pub fuses: bool,
+    /// Returns an operation on defined floats in the language's own words, if its results are the model's.
+    pub own: fn(&str, &[&Code]) -> Option<Code>,
+    /// Returns the value that makes a given feature one to compute with, if it needs that.
+    pub converted: fn(&Model, usize, &Code) -> Option<Code>,
+    pub text: fn(&str) -> String,
     /// Returns a choice as code has it.
-    fn choice(&self, model: &Model, names: &Names, id: ChoiceId) -> String;
+    pub choice: fn(&Model, &Names, ChoiceId) -> String,
+
     /// Returns the statement for the end of a path; `is_tail` is true for the last statement of the function, and `is_certain` where
     /// no path declines.
-    fn result(&self, outcome: Outcome, choice: String, is_tail: bool, is_certain: bool) -> String;
-    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code;
-    /// Returns the condition that a text is one of several literals.
-    fn is_in(&self, a: &Code, texts: &[String]) -> Code;
-    /// Returns an integer as a float.
-    fn to_float(&self, a: &Code) -> Code;
-    /// Returns the remainder of a number that is not NaN by a positive one; languages with types ask for none of negative numbers.
-    fn remainder(&self, a: &Code, b: &Code) -> Code;
+    pub result: fn(&Model, Outcome, String, bool, bool) -> String,
     /// Returns the statement that gives a variable a value.
-    fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
+    pub assign: fn(&str, Type, &Code) -> String,
+    /// The text around the condition of an `if`, and at its end.
+    pub block: [&'static str; 3],
+    /// An `if` with one statement takes one line.
+    pub in_one_line: bool,
+    /// The text around a body that reads features, one level deeper; empty without.
+    pub guard: [&'static str; 2],
+    /// The text around a comment.
+    pub comment: [&'static str; 2],
+    /// The text before a node, a ranked choice, a split and a pair in tables, and behind each.
+    pub rows: [&'static str; 5],
+    /// The column of a leaf in tables.
+    pub leaf: &'static str,
+    /// Returns a part of a booster's row.
+    pub lanes: fn(&[i8]) -> String,
+}
 
+/// The words that most languages share.
+pub const BASE: Language = Language {
+    cases: [Case::Kept, Case::Snake],
+    reserved: [""; 2],
+    has_fields: true,
+    is_typed: true,
+    types: [""; 4],
+    documented: [str::to_owned, shown, shown],
+    field: "",
+    prefix: "",
+    functions: &[],
+    and: "&&",
+    or: "||",
+    not: Form("!$0", Binds::Sign, Binds::Sign),
+    truths: ["true", "false"],
+    floats: ["NAN", "INFINITY", "-INFINITY"],
+    conditional: Form("$0 ? $1 : $2", Binds::Choice, Binds::Or),
+    to_float: Form("$0", Binds::Atom, Binds::Atom),
+    is_nan: [
+        Form("$0 != $0", Binds::Comparison, Binds::Sum),
+        Form("$0 == $0", Binds::Comparison, Binds::Sum),
+    ],
+    same: Some([
+        Form("$0 == $1", Binds::Comparison, Binds::Sum),
+        Form("$0 != $1", Binds::Comparison, Binds::Sum),
+    ]),
+    is_in: None,
+    between: None,
+    remainder: None,
+    fuses: false,
+    own: |_, _| None,
+    converted: |_, _, _| None,
+    text: str::to_owned,
+    choice: |model, _, id| model.choice_name(id).to_owned(),
+    result: |_, _, choice, _, _| choice,
+    assign: |name, _, value| format!("{name} = {}", value.text),
+    block: ["if (", ") {", "}"],
+    in_one_line: false,
+    guard: [""; 2],
+    comment: ["// ", ""],
+    rows: ["(", "(", "(", "(", ")"],
+    leaf: "-1",
+    lanes: |lanes| format!("{lanes:?}"),
+};
+
+impl Language {
     /// Returns the name of a function in a file.
-    fn function(&self, name: &str) -> String {
-        name.to_owned()
+    pub fn function(&self, names: &Names, name: &str) -> String {
+        let other = self.functions.iter().find(|(known, _)| *known == name);
+        other.map_or_else(|| self.prefix.replace('$', &names.package) + name, |(_, own)| (*own).to_owned())
     }
 
-    /// Returns a part of a booster's row.
-    fn lanes(&self, lanes: &[i8]) -> String;
-
-    fn float(&self, x: f64) -> String {
-        let [nan, infinity, negative] = Self::WORDS.floats;
+    pub fn float(&self, x: f64) -> String {
+        let [nan, infinity, negative] = self.floats;
         match x {
             x if x.is_nan() => nan.to_owned(),
             f64::INFINITY => infinity.to_owned(),
@@ -56,64 +162,71 @@ pub trait Language {
         }
     }
 
-    fn truth(&self, value: bool) -> Code {
-        Code::atom(Self::WORDS.truths[usize::from(!value)])
+    pub fn truth(&self, value: bool) -> Code {
+        Code::atom(self.truths[usize::from(!value)])
     }
 
-    /// Returns `not a`, where `a` has no other opposite.
-    fn not_of(&self, a: &Code) -> Code {
-        Code::new(Binds::Sign, format!("!{}", a.at_least(Binds::Sign))).reading(&[a])
+    /// Returns the truth value that a condition always has, if its code says so.
+    pub fn literal(&self, code: &Code) -> Option<bool> {
+        [true, false].into_iter().find(|value| *code == self.truth(*value))
     }
 
-    fn not(&self, a: &Code) -> Code {
-        match &a.opposite {
-            _ if *a == self.truth(true) => self.truth(false),
-            _ if *a == self.truth(false) => self.truth(true),
-            Some(opposite) => (**opposite).clone(),
-            None => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
+    pub fn not(&self, a: &Code) -> Code {
+        match (&a.opposite, self.literal(a)) {
+            (_, Some(value)) => self.truth(!value),
+            (Some(opposite), _) => (**opposite).clone(),
+            _ => Code { opposite: Some(Box::new(a.clone())), ..self.not.with(&[a]) },
         }
     }
 
-    fn is_nan(&self, a: &Code) -> Code {
-        let compared = |operator| Code::binary(Binds::Comparison, a, operator, a);
-        compared("!=").or_else(compared("=="))
+    pub fn is_nan(&self, a: &Code) -> Code {
+        let [yes, no] = self.is_nan.map(|form| form.with(&[a]));
+        yes.or_else(no)
     }
 
     /// Returns `a == b` for texts.
-    fn same(&self, a: &Code, b: &Code) -> Code {
-        let compared = |operator| Code::binary(Binds::Comparison, a, operator, b);
-        compared("==").or_else(compared("!="))
+    pub fn same(&self, names: &Names, a: &Code, b: &Code) -> Code {
+        match self.same.map(|forms| forms.map(|form| form.with(&[a, b]))) {
+            Some([yes, no]) => yes.or_else(no),
+            None => Code::call(&self.function(names, "same"), &[a, b]),
+        }
     }
 
-    /// Returns `low <= value <= high`, if the language has a form of it that people prefer.
-    fn between(&self, _low: &str, _value: &str, _high: &str) -> Option<Code> {
-        None
+    /// Returns the condition that a text is one of these.
+    pub fn is_in(&self, names: &Names, a: &Code, texts: &[String]) -> Code {
+        let texts: Vec<Code> = texts.iter().map(|text| Code::atom((self.text)(text))).collect();
+        match (&texts[..], self.is_in) {
+            ([text], _) => self.same(names, a, text),
+            (texts, Some((forms, separator))) => {
+                let texts: Vec<&str> = texts.iter().map(|code| code.text.as_str()).collect();
+                let texts = Code::atom(texts.join(separator));
+                let [yes, no] = forms.map(|form| form.with(&[a, &texts]));
+                yes.or_else(no)
+            }
+            (texts, None) => {
+                let all: Vec<String> = texts.iter().map(|text| self.same(names, a, text).text).collect();
+                Code::atom(format!("({})", all.join(" || "))).reading(&[a])
+            }
+        }
     }
 
-    /// Returns an operation on defined floats in the language's own words, if its results are the model's.
-    fn own(&self, _function: &str, _operands: &[&Code]) -> Option<Code> {
-        None
-    }
-
-    /// Returns a quotient or remainder by a variable that may be 0, in the language's own words.
-    fn guarded(&self, _operator: &str, _a: &Code, _b: &Code) -> Option<Code> {
-        None
+    /// Returns the remainder of a number that is not NaN by a positive one; languages with types ask for none of negative numbers.
+    pub fn remainder(&self, a: &Code, b: &Code) -> Code {
+        match self.remainder {
+            Some(function) if !a.is_integer => Code::call(function, &[a, b]),
+            _ => Code { is_integer: a.is_integer && b.is_integer, ..Code::binary(Binds::Product, a, "%", b) },
+        }
     }
 
     /// Returns a logged feature as the caller gives it.
-    fn logged(&self, model: &Model, names: &Names, slot: usize) -> Code {
-        let is_integer = !Self::IS_TYPED || model.features.base().features()[slot].integer;
-        Code { is_integer, ..Code::variable(&format!("{}{}", Self::WORDS.field, names.feature(slot))) }
-    }
-
-    /// Returns the statement's value that makes a given value one to compute with, if it needs that.
-    fn converted(&self, _model: &Model, _slot: usize, _given: &Code) -> Option<Code> {
-        None
+    pub fn logged(&self, model: &Model, names: &Names, slot: usize) -> Code {
+        let is_integer = !self.is_typed || model.features.base().features()[slot].integer;
+        Code { is_integer, ..Code::variable(&format!("{}{}", self.field, names.feature(slot))) }
     }
 
     /// Returns a comment.
-    fn comment(&self, text: &str) -> String {
-        let [before, after] = Self::WORDS.comment;
+    pub fn commented(&self, text: &str) -> String {
+        let [before, after] = self.comment;
         format!("{before}{text}{after}")
     }
 }

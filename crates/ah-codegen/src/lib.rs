@@ -39,7 +39,6 @@ mod target;
 mod text;
 #[cfg(feature = "cli")]
 pub mod tool;
-mod words;
 mod write;
 
 use std::path::Path;

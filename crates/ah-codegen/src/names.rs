@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use ah_types::{Model, Tree};
 
 use crate::error::CodegenError;
-use crate::words::{Case, Words};
+use crate::language::{Case, Language};
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
 const LONGEST: usize = 160;
@@ -151,7 +151,7 @@ impl Names {
     ///
     /// # Errors
     /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
-    pub fn new(model: &Model, words: &Words) -> Result<Self, CodegenError> {
+    pub fn new(model: &Model, words: &Language) -> Result<Self, CodegenError> {
         let (used, cases, reserved) = (used(model), words.cases, &words.reserved);
         let mut namer = Namer::new(cases[0], reserved);
         let mut logged = words.has_fields.then(|| Namer::new(cases[0], &reserved[..1]));

@@ -10,8 +10,8 @@ use crate::names::Names;
 use crate::text::shown;
 
 /// Prints a body.
-pub struct Lines<'a, L> {
-    language: &'a L,
+pub struct Lines<'a> {
+    language: &'a Language,
     model: &'a Model,
     names: &'a Names,
     is_certain: bool,
@@ -21,18 +21,18 @@ pub struct Lines<'a, L> {
     has_evidence: bool,
 }
 
-impl<'a, L: Language> Lines<'a, L> {
-    pub fn new(language: &'a L, model: &'a Model, names: &'a Names, is_certain: bool) -> Self {
+impl<'a> Lines<'a> {
+    pub fn new(language: &'a Language, model: &'a Model, names: &'a Names, is_certain: bool) -> Self {
         let (lines, said) = (Vec::new(), Vec::new());
         Self { language, model, names, is_certain, lines, said, has_evidence: false }
     }
 
     fn result(&self, outcome: Outcome, is_tail: bool) -> String {
         let choice = match outcome {
-            Outcome::Choice(id) => self.language.choice(self.model, self.names, id),
+            Outcome::Choice(id) => (self.language.choice)(self.model, self.names, id),
             _ => String::new(),
         };
-        self.language.result(outcome, choice, is_tail, self.is_certain)
+        (self.language.result)(self.model, outcome, choice, is_tail, self.is_certain)
     }
 
     /// Prints steps at this level of indentation; at the `tail` of a function the last one is its result.
@@ -47,10 +47,10 @@ impl<'a, L: Language> Lines<'a, L> {
             match step {
                 Step::Let { name, slot, ty, value } => self.assignment(name, *slot, *ty, value, level),
                 Step::If { condition, then } => {
-                    let [open, then_do, close] = L::WORDS.block;
+                    let [open, then_do, close] = self.language.block;
                     let open = format!("{indent}{open}{}{then_do}", condition.text);
                     if let [Step::Return(outcome, evidence)] = then[..]
-                        && L::WORDS.in_one_line
+                        && self.language.in_one_line
                     {
                         let open = open.trim_end_matches('{');
                         self.with_evidence(format!("{open}{}", self.result(outcome, false)), evidence);
@@ -71,10 +71,10 @@ impl<'a, L: Language> Lines<'a, L> {
     }
 
     fn with_evidence(&mut self, line: String, evidence: Option<crate::body::Evidence>) {
-        let gap = if L::IS_TYPED { " " } else { "  " };
+        let gap = if self.language.is_typed { " " } else { "  " };
         let words = evidence.map(|evidence| evidence.words(!self.has_evidence));
         self.has_evidence |= words.is_some();
-        let comment = words.map(|words| format!("{gap}{}", self.language.comment(&words)));
+        let comment = words.map(|words| format!("{gap}{}", self.language.commented(&words)));
         self.lines.push(line + &comment.unwrap_or_default());
     }
 
@@ -86,10 +86,10 @@ impl<'a, L: Language> Lines<'a, L> {
             && !self.said.contains(&slot)
         {
             self.said.push(slot);
-            let comment = self.language.comment(&shown(&features[slot].name));
+            let comment = self.language.commented(&shown(&features[slot].name));
             self.lines.push(format!("{}{comment}", "    ".repeat(level)));
         }
-        self.lines.push(self.language.assign(name, ty, value, level));
+        self.lines.push("    ".repeat(level) + &(self.language.assign)(name, ty, value));
     }
 }
 

@@ -65,7 +65,7 @@ pub struct TableCode {
 
 impl Request<'_> {
     /// Builds the code of a language.
-    pub(crate) fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
+    pub(crate) fn built(&self, syntax: &Language, names: &Names) -> Planned {
         let model = self.model;
         let mut planned = Planned::default();
         let mut is_small = model.boosters.is_empty();
@@ -100,11 +100,11 @@ impl Request<'_> {
     }
 
     /// Lays the tables out, and prints the columns that they compare.
-    fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+    fn with_tables(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
-        let mut facts = Facts::new(model, S::IS_TYPED);
+        let mut facts = Facts::new(model, syntax.is_typed);
         builder.precondition(&mut facts);
         let mut columns = Vec::new();
         for column in &tables.columns {
@@ -121,10 +121,10 @@ impl Request<'_> {
                 }
                 None => {
                     let value = builder.feature(slot, &facts);
-                    let value = if value.is_integer { syntax.to_float(&value) } else { value };
+                    let value = if value.is_integer { syntax.to_float.with(&[&value]) } else { value };
                     let least = Code::atom(syntax.float(f64::NEG_INFINITY));
                     match facts.range(&expr).nan && model.missing.contains(&slot) {
-                        true => syntax.conditional(&syntax.is_nan(&value), &least, &value),
+                        true => syntax.conditional.with(&[&syntax.is_nan(&value), &least, &value]),
                         false => value,
                     }
                 }
@@ -137,10 +137,10 @@ impl Request<'_> {
     }
 
     /// Prints the conditions on choices.
-    fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+    fn with_conditions(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
-        let facts = Facts::new(model, S::IS_TYPED);
+        let facts = Facts::new(model, syntax.is_typed);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
             let code = builder.runs(&condition.typed, &facts);
@@ -170,9 +170,9 @@ fn distinct_rankings(model: &Model) -> (Vec<Ranking>, Vec<usize>) {
 
 impl TableCode {
     /// Inserts the tables as rows of a language.
-    pub fn insert<S: Language>(&self, syntax: &S, values: &mut tera::Context) {
+    pub fn insert(&self, syntax: &Language, values: &mut tera::Context) {
         let (tables, boosters) = (&self.tables, &self.tables.boosters);
-        let [node, ranked, split, pair, end] = S::WORDS.rows;
+        let [node, ranked, split, pair, end] = syntax.rows;
         let row = |start: &str, fields: &[&dyn Display]| {
             let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
             format!("{start}{}{end}", fields.join(", "))
@@ -181,7 +181,7 @@ impl TableCode {
         let truth = |value: bool| syntax.truth(value).text;
         let node = |n: &ah_decide::Node| match n.0 {
             // Its ranking in the place of its number.
-            LEAF => row(node, &[&S::WORDS.leaf, &float(n.1), &tables.numbers[n.2 as usize]]),
+            LEAF => row(node, &[&syntax.leaf, &float(n.1), &tables.numbers[n.2 as usize]]),
             column => row(node, &[&column, &float(n.1), &n.2]),
         };
         let entry = |r: &ah_decide::Ranked| {
@@ -202,7 +202,7 @@ impl TableCode {
         insert("splits", boosters.splits.iter().map(split).collect());
         insert("masks", masks.iter().flat_map(|m| m.0).map(|mask| format!("0x{mask:x}u")).collect());
         insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
-        insert("rows", boosters.rows.iter().map(|row| syntax.lanes(&row.0)).collect());
+        insert("rows", boosters.rows.iter().map(|row| (syntax.lanes)(&row.0)).collect());
         values.insert("columns", &self.columns.iter().map(|code| &code.text).collect::<Vec<_>>());
         values.insert("lanes", &ah_decide::LANES);
         values.insert("mask_rows", &masks.len());

@@ -1,154 +1,105 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use ah_types::expr::Type;
-use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model, fields};
+use ah_types::{Device, FeatureKind, FieldValue, Model, fields};
 
-use crate::code::{Binds, Code};
+use crate::code::{Binds, Code, Form};
 use crate::error::CodegenError;
-use crate::language::{Language, Outcome};
+use crate::language::{BASE, Case, Language, Outcome};
 use crate::names::{Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{python_string, shown};
-use crate::words::{Case, Words};
 
 /// How Python writes code.
-struct PythonSyntax {
-    /// Some choices' names list fields: choices are entries of `CONFIGS`.
-    has_configs: bool,
-}
-
-impl Language for PythonSyntax {
-    const WORDS: Words = Words {
-        cases: [Case::Kept, Case::Snake],
-        reserved: [PYTHON_WORDS, ""],
-        has_fields: false,
-        types: [""; 4],
-        documented: [str::to_owned, shown, shown],
-        and: "and",
-        or: "or",
-        truths: ["True", "False"],
-        floats: ["math.nan", "math.inf", "-math.inf"],
-        field: "",
-        block: ["if ", ":", ""],
-        in_one_line: false,
-        // Where a value is None or of another kind, the model declines.
-        guard: ["    try:\n", "\n    except TypeError:\n        return None"],
-        comment: ["# ", ""],
-        rows: ["(", "(", "(", "(", ")"],
-        leaf: "-1",
-        fuses: false,
-    };
-    const IS_TYPED: bool = false;
-
-    fn text(&self, text: &str) -> String {
-        python_string(text)
-    }
-
-    fn choice(&self, model: &Model, _: &Names, id: ChoiceId) -> String {
-        python_string(model.choice_name(id))
-    }
-
-    fn result(&self, outcome: Outcome, choice: String, _: bool, _: bool) -> String {
-        match outcome {
-            Outcome::Decline => "return None".to_owned(),
-            Outcome::Choice(_) if self.has_configs => format!("return CONFIGS[{choice}]"),
-            Outcome::Choice(_) => format!("return {choice}"),
-            Outcome::Ranking(number) => format!("return _RANKINGS[{number}]"),
-        }
-    }
-
-    fn not_of(&self, a: &Code) -> Code {
-        Code::new(Binds::Comparison, format!("not {}", a.above(Binds::Comparison))).reading(&[a])
-    }
-
-    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
-        let operand = |code: &Code| code.above(Binds::Choice);
-        // In brackets, because nothing binds less.
-        Code::new(Binds::Choice, format!("{} if {} else {}", operand(a), operand(c), operand(b)))
-            .reading(&[c, a, b])
-    }
-
-    fn is_in(&self, a: &Code, texts: &[String]) -> Code {
-        let texts: Vec<String> = texts.iter().map(|text| python_string(text)).collect();
-        let set = Code::atom(format!("{{{}}}", texts.join(", ")));
-        let compared = |operator| Code::binary(Binds::Comparison, a, operator, &set);
-        compared("in").or_else(compared("not in"))
-    }
-
-    fn to_float(&self, a: &Code) -> Code {
-        Code::call("float", &[a])
-    }
-
-    fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
-        match function {
-            "min" | "max" => {
-                let [a, b] = operands else { return None };
-                let inside = a.text.strip_prefix(function).and_then(|text| text.strip_prefix('('));
-                Some(match inside.and_then(|text| text.strip_suffix(')')) {
-                    // `min(min(x, y), z)` is `min(x, y, z)`.
-                    Some(inside) if a.binds == Binds::Atom => {
-                        Code::call(function, &[&Code { text: inside.to_owned(), ..(*a).clone() }, b])
-                    }
-                    // Faster than a call of Python's own function.
-                    _ if a.is_variable() && b.is_variable() => {
-                        let operator = if function == "min" { "<" } else { ">" };
-                        self.conditional(&Code::binary(Binds::Comparison, b, operator, a), b, a)
-                    }
-                    _ => Code::call(function, operands),
-                })
-            }
-            "abs" => Some(Code::call(function, operands)),
-            "floor" | "ceil" => {
-                let call = Code::call(&format!("math.{function}"), operands);
-                Some(Code { is_integer: true, ..call })
-            }
-            _ => None,
-        }
-    }
-
-    fn between(&self, low: &str, value: &str, high: &str) -> Option<Code> {
-        Some(Code::new(Binds::Comparison, format!("{low} <= {value} <= {high}")))
-    }
-
-    fn guarded(&self, operator: &str, a: &Code, b: &Code) -> Option<Code> {
-        let value = Code::binary(Binds::Product, a, operator, b);
-        Some(self.conditional(b, &value, &Code::atom("math.nan")))
-    }
-
-    fn remainder(&self, a: &Code, b: &Code) -> Code {
-        Code { is_integer: a.is_integer && b.is_integer, ..Code::binary(Binds::Product, a, "%", b) }
-    }
-
-    fn assign(&self, name: &str, _: Type, value: &Code, level: usize) -> String {
-        format!("{}{name} = {}", "    ".repeat(level), value.text)
-    }
-
-    fn converted(&self, model: &Model, slot: usize, given: &Code) -> Option<Code> {
-        let is_category = model.features.base().features()[slot].kind == FeatureKind::Categorical;
-        let is_none = Code::new(Binds::Comparison, format!("{} is None", given.text)).reading(&[given]);
-        let (value, none) = match is_category {
-            true => (Code::call("str", &[given]), "\"\""),
-            false => (given.clone(), "math.nan"),
-        };
-        let value = Code { is_integer: false, ..value };
-        if model.missing.contains(&slot) || is_category && model.knows(slot, "") {
-            let value = self.conditional(&is_none, &Code::atom(none), &value);
-            return Some(Code { is_integer: !is_category, ..value });
-        }
-        is_category.then_some(value)
-    }
-
-    fn function(&self, name: &str) -> String {
-        if name == "abs" { name.to_owned() } else { format!("_{name}") }
-    }
-
-    fn lanes(&self, lanes: &[i8]) -> String {
+static LANGUAGE: Language = Language {
+    reserved: [PYTHON_WORDS, ""],
+    has_fields: false,
+    is_typed: false,
+    prefix: "_",
+    functions: &[("abs", "abs")],
+    and: "and",
+    or: "or",
+    not: Form("not $0", Binds::Comparison, Binds::Sum),
+    truths: ["True", "False"],
+    floats: ["math.nan", "math.inf", "-math.inf"],
+    // In brackets, because nothing binds less.
+    conditional: Form("$1 if $0 else $2", Binds::Choice, Binds::Or),
+    to_float: Form("float($0)", Binds::Atom, Binds::Choice),
+    is_in: Some((
+        [
+            Form("$0 in {$1}", Binds::Comparison, Binds::Sum),
+            Form("$0 not in {$1}", Binds::Comparison, Binds::Sum),
+        ],
+        ", ",
+    )),
+    between: Some(Form("$0 <= $1 <= $2", Binds::Comparison, Binds::Sum)),
+    own,
+    converted,
+    text: python_string,
+    choice: |model, _, id| python_string(model.choice_name(id)),
+    result: |model, outcome, choice, _, _| match outcome {
+        Outcome::Decline => "return None".to_owned(),
+        Outcome::Choice(_) if has_configs(model) => format!("return CONFIGS[{choice}]"),
+        Outcome::Choice(_) => format!("return {choice}"),
+        Outcome::Ranking(number) => format!("return _RANKINGS[{number}]"),
+    },
+    block: ["if ", ":", ""],
+    // Where a value is None or of another kind, the model declines.
+    guard: ["    try:\n", "\n    except TypeError:\n        return None"],
+    comment: ["# ", ""],
+    lanes: |lanes| {
         // Bytes without a sign.
         let bytes = lanes.iter().map(|x| format!("{:02x}", i16::from(*x) + 128));
         format!("\"{}\"", bytes.collect::<String>())
+    },
+    ..BASE
+};
+
+/// Returns true if some choices' names list fields: choices are then entries of `CONFIGS`.
+fn has_configs(model: &Model) -> bool {
+    model.choices.iter().any(|name| fields(name).is_some())
+}
+
+fn own(function: &str, operands: &[&Code]) -> Option<Code> {
+    match (function, operands) {
+        ("min" | "max", [a, b]) => {
+            let inside = a.text.strip_prefix(function).and_then(|text| text.strip_prefix('('));
+            Some(match inside.and_then(|text| text.strip_suffix(')')) {
+                // `min(min(x, y), z)` is `min(x, y, z)`.
+                Some(inside) if a.binds == Binds::Atom => {
+                    Code::call(function, &[&Code { text: inside.to_owned(), ..(*a).clone() }, b])
+                }
+                // Faster than a call of Python's own function.
+                _ if a.is_variable() && b.is_variable() => {
+                    let operator = if function == "min" { "<" } else { ">" };
+                    LANGUAGE.conditional.with(&[&Code::binary(Binds::Comparison, b, operator, a), b, a])
+                }
+                _ => Code::call(function, operands),
+            })
+        }
+        ("abs", _) => Some(Code::call(function, operands)),
+        ("floor" | "ceil", _) => {
+            let call = Code::call(&format!("math.{function}"), operands);
+            Some(Code { is_integer: true, ..call })
+        }
+        _ => None,
     }
+}
+
+fn converted(model: &Model, slot: usize, given: &Code) -> Option<Code> {
+    let is_category = model.features.base().features()[slot].kind == FeatureKind::Categorical;
+    let is_none = Code::new(Binds::Comparison, format!("{} is None", given.text)).reading(&[given]);
+    let (value, none) = match is_category {
+        true => (Code::call("str", &[given]), "\"\""),
+        false => (given.clone(), "math.nan"),
+    };
+    let value = Code { is_integer: false, ..value };
+    if model.missing.contains(&slot) || is_category && model.knows(slot, "") {
+        let value = LANGUAGE.conditional.with(&[&is_none, &Code::atom(none), &value]);
+        return Some(Code { is_integer: !is_category, ..value });
+    }
+    is_category.then_some(value)
 }
 
 /// Returns a tuple of texts.
@@ -160,8 +111,7 @@ fn tuple<'n>(all: impl Iterator<Item = &'n String>) -> String {
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
 fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
     let model = request.model;
-    let has_configs = model.choices.iter().any(|name| fields(name).is_some());
-    let (mut values, names, planned) = skeleton::values(request, &PythonSyntax { has_configs })?;
+    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
     let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
     let arguments = parameters.join(", ");
     // A constant takes what any heuristic takes.
@@ -172,7 +122,7 @@ fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), Code
         ("device_shown", device.unwrap_or_default()),
         ("features", tuple(features)),
         ("choices", tuple(model.choices.iter())),
-        ("configs", if has_configs { configs(model) } else { String::new() }),
+        ("configs", if has_configs(model) { configs(model) } else { String::new() }),
         ("signature", signature.to_owned()),
         ("arguments", arguments.clone()),
         ("mismatch", mismatch(model)),

@@ -4,58 +4,46 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
-use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
+use ah_types::{FeatureKind, FieldValue, Model, fields};
 use serde_json::json;
 
 use crate::body::Step;
-use crate::code::{Binds, Code};
+use crate::code::{Binds, Code, Form};
 use crate::error::CodegenError;
 use crate::facts::is_truth;
-use crate::language::{Language, Outcome};
-use crate::names::{Namer, Names, RUST_NAMES, RUST_WORDS};
+use crate::language::{BASE, Case, Language, Outcome};
+use crate::names::{Namer, RUST_NAMES, RUST_WORDS};
 use crate::page::mark;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
-use crate::words::{Case, Words};
 
 /// A crate without dependencies, or with `--into` a module.
 pub const RUST: Target = Target { name: "rust", usage, endings: &["rs"], has_rankings: false, files };
 
 /// How Rust writes code.
-struct RustSyntax;
-
-impl Language for RustSyntax {
-    const WORDS: Words = Words {
-        cases: [Case::Snake, Case::Camel],
-        reserved: [RUST_WORDS, RUST_NAMES],
-        has_fields: true,
-        types: ["i64", "f64", "bool", "&'a str"],
-        documented: [markup, sentence, code],
-        and: "&&",
-        or: "||",
-        truths: ["true", "false"],
-        floats: ["f64::NAN", "f64::INFINITY", "f64::NEG_INFINITY"],
-        field: "c.",
-        block: ["if ", " {", "}"],
-        in_one_line: false,
-        guard: [""; 2],
-        comment: ["// ", ""],
-        rows: ["Node(", "ranked_(", "Split(", "(", ")"],
-        leaf: "LEAF",
-        fuses: false,
-    };
-    const IS_TYPED: bool = true;
-
-    fn text(&self, text: &str) -> String {
-        rust_string(text)
-    }
-
-    fn choice(&self, _: &Model, names: &Names, id: ChoiceId) -> String {
-        format!("Choice::{}", names.choices[id.index()])
-    }
-
-    fn result(&self, outcome: Outcome, choice: String, is_tail: bool, is_certain: bool) -> String {
+static LANGUAGE: Language = Language {
+    cases: [Case::Snake, Case::Camel],
+    reserved: [RUST_WORDS, RUST_NAMES],
+    types: ["i64", "f64", "bool", "&'a str"],
+    documented: [markup, sentence, code],
+    field: "c.",
+    floats: ["f64::NAN", "f64::INFINITY", "f64::NEG_INFINITY"],
+    conditional: Form("if $0 { $1 } else { $2 }", Binds::Choice, Binds::Choice),
+    to_float: Form("$0 as f64", Binds::Cast, Binds::Cast),
+    is_nan: [Form("$0.is_nan()", Binds::Atom, Binds::Atom), Form("!$0.is_nan()", Binds::Sign, Binds::Atom)],
+    is_in: Some((
+        [
+            Form("matches!($0, $1)", Binds::Atom, Binds::Choice),
+            Form("!matches!($0, $1)", Binds::Sign, Binds::Choice),
+        ],
+        " | ",
+    )),
+    between: Some(Form("($0..=$2).contains(&$1)", Binds::Atom, Binds::Sum)),
+    own,
+    text: rust_string,
+    choice: |_, names, id| format!("Choice::{}", names.choices[id.index()]),
+    result: |_, outcome, choice, is_tail, is_certain| {
         let value = match outcome {
             Outcome::Decline => "None".to_owned(),
             Outcome::Choice(_) if is_certain => choice,
@@ -63,58 +51,31 @@ impl Language for RustSyntax {
             Outcome::Ranking(number) => format!("Some({number})"),
         };
         if is_tail { value } else { format!("return {value};") }
-    }
-
-    fn is_nan(&self, a: &Code) -> Code {
-        Code::atom(format!("{}.is_nan()", a.at_least(Binds::Atom))).reading(&[a])
-    }
-
-    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
-        Code::new(Binds::Choice, format!("if {} {{ {} }} else {{ {} }}", c.text, a.text, b.text))
-            .reading(&[c, a, b])
-    }
-
-    fn is_in(&self, a: &Code, texts: &[String]) -> Code {
-        let texts: Vec<String> = texts.iter().map(|text| rust_string(text)).collect();
-        Code::atom(format!("matches!({}, {})", a.text, texts.join(" | "))).reading(&[a])
-    }
-
-    fn to_float(&self, a: &Code) -> Code {
-        Code::new(Binds::Cast, format!("{} as f64", a.at_least(Binds::Cast))).reading(&[a])
-    }
-
-    fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
-        // A method needs an operand whose type is known.
-        let is_typed =
-            |a: &Code| !a.reads.is_empty() && (a.is_integer || matches!(a.binds, Binds::Cast | Binds::Atom));
-        match (function, operands) {
-            ("abs" | "min" | "max", [a, rest @ ..]) if is_typed(a) => {
-                let method = format!("{}.{function}", a.at_least(Binds::Atom));
-                Some(Code::call(&method, rest).reading(operands))
-            }
-            ("abs" | "min" | "max", _) => Some(Code::call(&format!("f64::{function}"), operands)),
-            _ => None,
-        }
-    }
-
-    fn between(&self, low: &str, value: &str, high: &str) -> Option<Code> {
-        Some(Code::atom(format!("({low}..={high}).contains(&{value})")))
-    }
-
-    fn remainder(&self, a: &Code, b: &Code) -> Code {
-        Code { is_integer: a.is_integer, ..Code::binary(Binds::Product, a, "%", b) }
-    }
-
-    fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {
-        let indent = "    ".repeat(level);
+    },
+    assign: |name, ty, value| {
         // Methods need the type, which literals and `if` do not say.
         let is_literal = value.reads.is_empty() || value.text.contains("if ");
         let is_literal = ty == Type::Number && !value.is_integer && is_literal;
-        format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text)
-    }
+        format!("let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text)
+    },
+    block: ["if ", " {", "}"],
+    rows: ["Node(", "ranked_(", "Split(", "(", ")"],
+    leaf: "LEAF",
+    lanes: |lanes| format!("Row({lanes:?})"),
+    ..BASE
+};
 
-    fn lanes(&self, lanes: &[i8]) -> String {
-        format!("Row({lanes:?})")
+fn own(function: &str, operands: &[&Code]) -> Option<Code> {
+    // A method needs an operand whose type is known.
+    let is_typed =
+        |a: &Code| !a.reads.is_empty() && (a.is_integer || matches!(a.binds, Binds::Cast | Binds::Atom));
+    match (function, operands) {
+        ("abs" | "min" | "max", [a, rest @ ..]) if is_typed(a) => {
+            let method = format!("{}.{function}", a.at_least(Binds::Atom));
+            Some(Code::call(&method, rest).reading(operands))
+        }
+        ("abs" | "min" | "max", _) => Some(Code::call(&format!("f64::{function}"), operands)),
+        _ => None,
     }
 }
 
@@ -144,7 +105,7 @@ fn usage(place: &Path, _: &str) -> String {
 
 fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
     let model = request.model;
-    let (mut values, names, planned) = skeleton::values(request, &RustSyntax)?;
+    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
     values.insert("is_certain", &planned.is_certain());
     let has_texts = planned.read.iter().any(|slot| {
         model.features.base().features()[*slot].kind == FeatureKind::Categorical && !is_truth(model, *slot)

@@ -42,19 +42,16 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
 });
 
 /// Builds a model's code in a language. Returns what every skeleton may print, and the code.
-pub fn values<L: Language>(
-    request: &Request<'_>,
-    language: &L,
-) -> Result<(Context, Names, Planned), CodegenError> {
+pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Names, Planned), CodegenError> {
     let model = request.model;
-    let names = Names::new(model, &L::WORDS)?;
+    let names = Names::new(model, language)?;
     let planned = request.built(language, &names);
     let print = |steps: &[Step], level, is_tail| {
         Lines::new(language, model, &names, planned.is_certain()).print(steps, level, is_tail)
     };
-    let choice = |id: ChoiceId| language.choice(model, &names, id);
+    let choice = |id: ChoiceId| (language.choice)(model, &names, id);
     let is_constant = planned.read.is_empty();
-    let [before, after] = L::WORDS.guard;
+    let [before, after] = language.guard;
     let level = if before.is_empty() { 1 } else { 2 };
     let guarded = |steps: &[Step]| match is_constant {
         true => print(steps, 1, true),
@@ -65,7 +62,7 @@ pub fn values<L: Language>(
     };
     let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), language.truth(*allowed).text);
     let ranking = |ranking: &Ranking| ranking.iter().map(entry).collect::<Vec<_>>();
-    let [line, escaped, quoted] = L::WORDS.documented;
+    let [line, escaped, quoted] = language.documented;
     let input = |slot: &usize| {
         let feature = &model.features.base().features()[*slot];
         let known = model.categories[*slot].first().map_or("", String::as_str);
@@ -73,17 +70,17 @@ pub fn values<L: Language>(
             FeatureKind::Numerical if feature.integer => (0, "whole", "1024".to_owned()),
             FeatureKind::Numerical => (1, "number", "1024.0".to_owned()),
             FeatureKind::Categorical if is_truth(model, *slot) => (2, "truth", "false".to_owned()),
-            FeatureKind::Categorical => (3, "category", language.text(known)),
+            FeatureKind::Categorical => (3, "category", (language.text)(known)),
         };
         let doc = Some(described(model, *slot, &names, [escaped, quoted])).filter(|text| !text.is_empty());
         json!({
             "slot": slot, "name": names.feature(*slot), "called": quoted(&feature.name), "doc": doc,
-            "type": L::WORDS.types[at], "kind": kind, "example": example,
+            "type": language.types[at], "kind": kind, "example": example,
         })
     };
     let variant = |(name, text): (&String, &String)| {
         let is_called = !text.eq_ignore_ascii_case(name);
-        json!({ "name": name, "text": language.text(text), "called": quoted(text), "is_called": is_called })
+        json!({ "name": name, "text": (language.text)(text), "called": quoted(text), "is_called": is_called })
     };
     let helpers = planned.reads.iter().filter_map(|name| name.strip_suffix("()"));
     let mut values = Context::from_value(json!({
@@ -117,7 +114,7 @@ pub fn values<L: Language>(
             Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
         };
         values.insert("device", &escaped(&device.to_string()));
-        values.insert("device_name", &language.text(device.name()));
+        values.insert("device_name", &(language.text)(device.name()));
         values.insert("units", units);
         values.insert("units_count", &count);
     }

@@ -4,6 +4,7 @@
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as extern_fallback_mixed_mm (95 % confidence, cross-fitted).
 //! Precondition: m \<= 128 and k >= 1024 and n >= 1024 and mat1_iscontig == 'True' and mat2_iscontig == 'False'.
 //! Learned by ah-train 0.2.0, seed 0, from 210321 rows of h200.txt.gz (BLAKE3 ddd91dbe6f99834a…).
+#![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
 /// The choices, sorted by name.
@@ -109,7 +110,6 @@ pub enum Choice {
     TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1,
 }
 
-#[rustfmt::skip]
 impl Choice {
     /// All choices.
     pub const ALL: [Self; 49] = [
@@ -338,7 +338,6 @@ pub struct Context<'a> {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
-#[rustfmt::skip]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m > 128 || c.k < 1024 || c.n < 1024 || !c.mat1_iscontig || c.mat2_iscontig {
         return None;
@@ -592,7 +591,6 @@ fn floor(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
-#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

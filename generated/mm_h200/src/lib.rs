@@ -3,6 +3,7 @@
 //! On 532 held-out inputs: 1.00 times as fast as always extern_mm, 1.67 % slower than the best choice (1.56 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as extern_mm (95 % confidence, cross-fitted).
 //! Learned by ah-train 0.2.0, seed 0, from 292029 rows of h200.txt.gz (BLAKE3 27799a64665b9bde…).
+#![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
 /// The choices, sorted by name.
@@ -152,7 +153,6 @@ pub enum Choice {
     TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma,
 }
 
-#[rustfmt::skip]
 impl Choice {
     /// All choices.
     pub const ALL: [Self; 71] = [
@@ -459,7 +459,6 @@ pub struct Context<'a> {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
-#[rustfmt::skip]
 pub fn choose(c: &Context) -> Option<Choice> {
     let tiles_16x64 = ceil(c.m as f64 / 16.0) * ceil(c.n as f64 / 64.0);
     if tiles_16x64 <= 1318.0 {
@@ -567,7 +566,6 @@ fn modulo(a: f64, b: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
-#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

@@ -4,6 +4,7 @@
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as orig (95 % confidence, cross-fitted).
 //! Precondition: m >= 768 and k >= 768 and n >= 768.
 //! Learned by ah-train 0.2.0, seed 0, from 75000 rows of h200.txt.gz (BLAKE3 a484afb01fd56eae…).
+#![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
 /// The choices, sorted by name.
@@ -13,7 +14,6 @@ pub enum Choice {
     Pad,
 }
 
-#[rustfmt::skip]
 impl Choice {
     /// All choices.
     pub const ALL: [Self; 2] = [
@@ -80,7 +80,6 @@ pub struct Context<'a> {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
-#[rustfmt::skip]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m < 768 || c.k < 768 || c.n < 768 {
         return None;
@@ -151,7 +150,6 @@ fn ctz(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
-#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

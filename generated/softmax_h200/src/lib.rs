@@ -3,6 +3,7 @@
 //! On 398 held-out inputs: 1.46 times as fast as always type=cuda_looped=4_threads=256_width=auto, 0.59 % slower than the best choice (1.11 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as type=cuda_looped=4_threads=256_width=auto (95 % confidence, cross-fitted).
 //! Learned by ah-train 0.2.0, seed 0, from 96669 rows of h200.txt.gz (BLAKE3 e9a33ff24d75acc0…).
+#![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
 /// The choices, sorted by name.
@@ -92,7 +93,6 @@ pub enum Choice {
     TypeCudaPersistentSharedStages2Threads128Width4,
 }
 
-#[rustfmt::skip]
 impl Choice {
     /// All choices.
     pub const ALL: [Self; 41] = [
@@ -281,7 +281,6 @@ pub struct Context {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
-#[rustfmt::skip]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.columns <= 1920 {
         if c.columns <= 258 {
@@ -400,7 +399,6 @@ fn ctz(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
-#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

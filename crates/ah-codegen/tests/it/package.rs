@@ -274,16 +274,8 @@ fn structured_choices_are_dicts_in_python() {
     );
 }
 
-/// Parts of a wide quotient are computed before the condition that keeps its divisor from 0.
-#[test]
-fn python_divides_by_nothing_outside_of_a_condition() {
-    let [a, b] = ["a_feature_with_a_long_name", "b_feature_with_a_long_name"];
-    let sum = format!("({a} * {b} + {a} + 17) / d + ({b} * {b} + {a} * {a} + 23) / d");
-    let wide = format!("({sum}) * ({a} + {b} + 3) + ({a} * {a} * {b} * 7 + {b})");
-    let derived =
-        ah_types::DerivedFeature { name: "r".into(), expression: format!("if d > 0 then {wide} else -{a}") };
-    let logged = Schema::new([a, b, "d"].map(Feature::numerical)).unwrap();
-    let base = model(&["one", "two"]);
+/// Returns a model that takes `two` above the threshold of a feature, else `one`.
+fn split(features: Features, slot: usize, threshold: f64) -> Model {
     let leaf = |choice| {
         let (score, probability, measured, slowdown, worst, worst_over_fallback) =
             (0.0, 1.0, 1, 1.0, 1.0, 1.0);
@@ -301,18 +293,39 @@ fn python_divides_by_nothing_outside_of_a_condition() {
         };
         Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ..Leaf::default() })
     };
-    let test = ah_types::Test::Numerical { slot: 3, threshold: 0.0 };
+    let test = ah_types::Test::Numerical { slot, threshold };
     let nodes = vec![
         Node::Split { test, left: 1, right: 2 },
         leaf(ah_types::ChoiceId(0)),
         leaf(ah_types::ChoiceId(1)),
     ];
-    let model = Model {
-        features: Features::new(logged, &[derived]).unwrap(),
-        categories: vec![vec![]; 4],
-        tree: ah_types::Tree { nodes },
-        ..base
-    };
+    let categories = vec![vec![]; features.all().len()];
+    Model { features, categories, tree: ah_types::Tree { nodes }, ..model(&["one", "two"]) }
+}
+
+#[test]
+fn the_path_knows_both_sides_of_a_comparison() {
+    let folder = tempfile::tempdir().unwrap();
+    let logged = Schema::new(["m", "k"].map(Feature::numerical)).unwrap();
+    for condition in ["768 <= m", "k >= 768 and k < m", "k == 800 and k <= m"] {
+        let mut model = split(Features::new(logged.clone(), &[]).unwrap(), 0, 700.0);
+        model.precondition = Some(ah_types::Precondition::new(condition, &logged).unwrap());
+        generate_at(&model, &PYTHON, folder.path()).unwrap();
+        let code = fs::read_to_string(folder.path().join("small.py")).unwrap();
+        assert!(code.contains("return \"two\"") && !code.contains("700"), "{condition}: {code}");
+    }
+}
+
+/// Parts of a wide quotient are computed before the condition that keeps its divisor from 0.
+#[test]
+fn python_divides_by_nothing_outside_of_a_condition() {
+    let [a, b] = ["a_feature_with_a_long_name", "b_feature_with_a_long_name"];
+    let sum = format!("({a} * {b} + {a} + 17) / d + ({b} * {b} + {a} * {a} + 23) / d");
+    let wide = format!("({sum}) * ({a} + {b} + 3) + ({a} * {a} * {b} * 7 + {b})");
+    let derived =
+        ah_types::DerivedFeature { name: "r".into(), expression: format!("if d > 0 then {wide} else -{a}") };
+    let logged = Schema::new([a, b, "d"].map(Feature::numerical)).unwrap();
+    let model = split(Features::new(logged, &[derived]).unwrap(), 3, 0.0);
     let folder = tempfile::tempdir().unwrap();
     generate_at(&model, &PYTHON, folder.path()).unwrap();
     let asks = "from small import choose; print(choose(5.0, 6.0, 2.0), choose(5.0, 6.0, 0.0))";

@@ -3,6 +3,7 @@
 //! On 153 held-out inputs: 1.36 times as fast as always faer, 1.24 % slower than the best choice (1.66 times at worst).
 //! Promise: at most 3 % of inputs like these take more than 1.05 times as long as faer (95 % confidence, cross-fitted).
 //! Learned by ah-train 0.2.0, seed 0, from 33764 rows of train.txt.gz (BLAKE3 941d7f9968de19ce…).
+#![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
 /// The choices, sorted by name.
@@ -37,7 +38,6 @@ pub enum Choice {
     Faer,
 }
 
-#[rustfmt::skip]
 impl Choice {
     /// All choices.
     pub const ALL: [Self; 14] = [
@@ -133,7 +133,6 @@ pub struct Context {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
-#[rustfmt::skip]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.n.is_nan() {
         return None;
@@ -312,7 +311,6 @@ fn min(a: f64, b: f64) -> f64 {
 }
 
 /// Returns true on another device than AMD EPYC (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
-#[rustfmt::skip]
 pub fn device_mismatch(name: &str, cores: u32) -> bool {
     name != "AMD EPYC" || cores != 2
 }

@@ -25,7 +25,6 @@ compile_error!("ah-collect needs a Unix: it ends workers and commands with all p
 mod append;
 mod cli;
 mod collect;
-mod condition;
 mod custom;
 mod error;
 mod measuring;

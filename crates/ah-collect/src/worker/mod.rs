@@ -21,7 +21,6 @@ use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, me
 use ah_types::{ChoiceId, Context, Precondition, Schema, TimingPolicy};
 use serde_json::Value;
 
-use crate::condition::refusal;
 use crate::error::CollectError;
 use process::{Fault, GRACE, Process};
 
@@ -338,6 +337,12 @@ impl Worker {
         }
         results
     }
+}
+
+/// Returns why a choice with this condition cannot run in a row, if it cannot. An undefined condition counts as false.
+pub fn refusal(condition: &Precondition, row: &[ah_types::Value]) -> Option<Failure> {
+    let refused = || Failure::skipped(format!("not eligible: {}", condition.expression));
+    (!condition.holds(row)).then(refused)
 }
 
 /// Returns the answer of a process. A fault is [`Failure::DeviceLost`].

@@ -119,7 +119,7 @@ impl AutoHeuristic {
                 caught(|| feedback(choice)).unwrap_or_else(|panic| Outcome::failed(panic.reason()))
             };
             let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
-            if let Err(error) = self.record(values, outcomes) {
+            if let Err(error) = self.append(values, outcomes) {
                 self.warn_unrecorded(&error);
             }
         }
@@ -157,16 +157,8 @@ impl AutoHeuristic {
                 known: self.choices.clone(),
             });
         }
-        self.record(values, timings)
-    }
-
-    fn record<'a>(
-        &self,
-        values: &[Scalar<'_>],
-        outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
-    ) -> Result<(), RecordError> {
         let schema = self.features.base();
-        self.recorder.append(schema, values, outcomes, |collection| {
+        self.recorder.append(schema, values, timings, |collection| {
             let (device, fallback) = (Some(self.device.clone()), vec![self.choices[self.fallback].clone()]);
             let collection = Collection { device, fallback, ..collection };
             Metadata::new(&self.name, schema, self.choices.clone(), collection)

@@ -60,7 +60,14 @@ impl<F> MultiKernel<F> {
                 self.missed(values, self.picker.policy, attempt, agrees)
             }
         };
-        self.run_or_fall_back(kernel, values, call)
+        let fallback = self.picker.fallback();
+        if kernel != fallback {
+            match caught(|| call(&self.functions[kernel])) {
+                Ok(result) => return result,
+                Err(panic) => self.picker.panicked(kernel, values, panic.reason()),
+            }
+        }
+        call(&self.functions[fallback])
     }
 
     /// Like [`run`](Self::run), for kernels that write their input. Measuring works on clones, and cloning is not
@@ -89,7 +96,14 @@ impl<F> MultiKernel<F> {
                 self.missed(values, policy, attempt, agrees)
             }
         };
-        self.run_or_panic(kernel, values, || call(&self.functions[kernel], input))
+        let mut call = || call(&self.functions[kernel], input);
+        if kernel == self.picker.fallback() {
+            return call();
+        }
+        caught(call).unwrap_or_else(|panic| {
+            self.picker.panicked(kernel, values, panic.reason());
+            panic.resume()
+        })
     }
 
     /// Returns the position of the kernel that would run; `None` if a call would have to measure.
@@ -130,34 +144,6 @@ impl<F> MultiKernel<F> {
         self.picker.missed(values, &mut |eligible| {
             let calls = Calls { attempt: &mut *attempt, agrees, eligible, fallback, expected: None };
             measure(policy, self.functions.len(), calls)
-        })
-    }
-
-    /// Calls a kernel. If it panics, remembers that and calls the fallback.
-    #[inline]
-    fn run_or_fall_back<R>(&self, kernel: usize, values: &[Scalar<'_>], mut call: impl FnMut(&F) -> R) -> R {
-        let fallback = &self.functions[self.picker.fallback()];
-        if kernel == self.picker.fallback() {
-            return call(fallback);
-        }
-        match caught(|| call(&self.functions[kernel])) {
-            Ok(result) => result,
-            Err(panic) => {
-                self.picker.panicked(kernel, values, panic.reason());
-                call(fallback)
-            }
-        }
-    }
-
-    /// Calls a kernel. If it panics, remembers that and panics on.
-    #[inline]
-    fn run_or_panic<R>(&self, kernel: usize, values: &[Scalar<'_>], call: impl FnOnce() -> R) -> R {
-        if kernel == self.picker.fallback() {
-            return call();
-        }
-        caught(call).unwrap_or_else(|panic| {
-            self.picker.panicked(kernel, values, panic.reason());
-            panic.resume()
         })
     }
 }

@@ -17,7 +17,7 @@ use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
-use crate::condition::refusal;
+use crate::worker::refusal;
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;

@@ -5,7 +5,7 @@ mod run_lock;
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use ah_measure::Measurement;
@@ -29,8 +29,11 @@ pub(crate) struct Appender {
     choices: Vec<String>,
     policy: TimingPolicy,
     _lock: RunLock,
-    /// The log, to notice when its path names another file.
-    log_file: LogFile,
+    path: PathBuf,
+    /// The log. One that is removed or moved during a run would take all further rows with it.
+    file: File,
+    /// The bytes of the log after the last append. It never gets shorter.
+    length: u64,
 }
 
 impl Appender {
@@ -42,14 +45,15 @@ impl Appender {
     ) -> Result<(Self, EarlierInputs, Option<String>), CollectError> {
         let (path, policy, experiment) = (&options.output, options.policy, worker.experiment());
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), worker.schema(), None)?;
-        let log_file = LogFile::open(path)?;
+        let file = File::open(path).map_err(LogError::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
         let choices = experiment.choices.clone();
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
-        Ok((Self { log, outcomes, choices, policy, _lock: lock, log_file }, earlier, torn_line))
+        let (path, length) = (path.clone(), 0);
+        Ok((Self { log, outcomes, choices, policy, _lock: lock, path, file, length }, earlier, torn_line))
     }
 
     /// Appends the result of measuring an input, and returns it in a few words.
@@ -57,7 +61,11 @@ impl Appender {
     /// # Errors
     /// I/O errors; the log was removed, moved or cut during the run.
     pub(crate) fn append(&mut self, input: &MeasuredInput) -> Result<String, LogError> {
-        self.log_file.expect_unchanged()?;
+        let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
+        if !is_at(&self.file, &self.path) || length(&self.file) < self.length {
+            let why = "it was removed, moved or cut during the run; run the same command to begin or continue a log here";
+            return Err(LogError::io(&self.path, "append to")(io::Error::other(why)));
+        }
         let shown = match &input.result {
             Ok(measurement) => self.append_measurement(input, measurement)?,
             Err(failure) => {
@@ -66,7 +74,7 @@ impl Appender {
             }
         };
         // The greater one: a log that was cut while it was written to is found at the next input.
-        self.log_file.length = self.log_file.length.max(self.log_file.length());
+        self.length = self.length.max(length(&self.file));
         Ok(shown)
     }
 
@@ -115,33 +123,6 @@ impl Appender {
     fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), LogError> {
         let outcome = Outcome::skipped(reason);
         self.outcomes.append([OutcomeRecord { input: input.planned.text.clone(), choice: None, outcome }])
-    }
-}
-
-/// The file of the log. A log that is removed or moved during a run would take all further rows with it.
-struct LogFile {
-    path: PathBuf,
-    file: File,
-    /// Its bytes after the last append. It never gets shorter.
-    length: u64,
-}
-
-impl LogFile {
-    fn open(path: &Path) -> Result<Self, LogError> {
-        let file = File::open(path).map_err(LogError::io(path, "open"))?;
-        Ok(Self { path: path.to_owned(), file, length: 0 })
-    }
-
-    fn length(&self) -> u64 {
-        self.file.metadata().map_or(0, |m| m.len())
-    }
-
-    fn expect_unchanged(&self) -> Result<(), LogError> {
-        if !is_at(&self.file, &self.path) || self.length() < self.length {
-            let why = "it was removed, moved or cut during the run; run the same command to begin or continue a log here";
-            return Err(LogError::io(&self.path, "append to")(io::Error::other(why)));
-        }
-        Ok(())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::error::Error as _;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use ah_measure::{Burst, Times};
@@ -24,23 +23,19 @@ pub(super) fn time(burst: Burst, mut run: impl FnMut()) -> Times {
 /// # Errors
 /// The system starts no more threads. Without a pool, the first kernel on all threads would panic.
 pub(super) fn start_threads() -> Result<(), String> {
-    static POOL: OnceLock<Result<(), String>> = OnceLock::new();
-    let start = || {
-        let cores = core_affinity::get_core_ids().unwrap_or_default();
-        let pool = rayon::ThreadPoolBuilder::new().start_handler(move |i| {
-            if let Some(core) = cores.get(i) {
-                core_affinity::set_for_current(*core);
-            }
-        });
-        match pool.build_global() {
-            // Only a thread that could not be started has a cause.
-            Err(error) if error.source().is_some() => {
-                Err(format!("cannot start a thread for each core: {error}"))
-            }
-            _ => Ok(()),
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    let pool = rayon::ThreadPoolBuilder::new().start_handler(move |i| {
+        if let Some(core) = cores.get(i) {
+            core_affinity::set_for_current(*core);
         }
-    };
-    POOL.get_or_init(start).clone()
+    });
+    match pool.build_global() {
+        // Only a thread that could not be started has a cause.
+        Err(error) if error.source().is_some() => {
+            Err(format!("cannot start a thread for each core: {error}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Pins the measuring thread to the last core. It stays free if the system does not allow it.

@@ -43,7 +43,10 @@ pub(crate) struct Kernel {
 }
 
 /// Returns the number of GPUs.
-pub(crate) fn count() -> Result<u32, CudaError> {
+///
+/// # Errors
+/// The driver is missing or does not work.
+pub fn count() -> Result<u32, CudaError> {
     Library::Driver.require()?;
     let count = CudaContext::device_count()
         .map_err(|e| CudaError::Unusable(format!("NVIDIA's driver is installed and finds no GPU: {e}")))?;

@@ -45,15 +45,8 @@ use device::Gpu;
 
 use crate::Server;
 
+pub use device::count;
 pub use error::CudaError;
-
-/// Returns the number of GPUs.
-///
-/// # Errors
-/// The driver is missing or does not work.
-pub fn count() -> Result<u32, CudaError> {
-    device::count()
-}
 
 /// Returns a worker that measures this optimization on the GPU of this index; `None` if there is no such worker. If the GPU
 /// or a library is missing, or a kernel does not compile, the worker says so.

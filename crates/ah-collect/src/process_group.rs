@@ -162,10 +162,15 @@ impl Tail {
         Ok(Self { kept, ended })
     }
 
+    /// Waits until the output ends, at most this long.
+    pub(crate) fn wait(&self, limit: Duration) {
+        let _ = self.ended.recv_timeout(limit);
+    }
+
     /// Returns the end of the output of a process that has ended. A process that left the group may keep the pipe open
     /// for hours, so this waits at most [`PATIENCE`].
     pub(crate) fn text(&self) -> String {
-        let _ = self.ended.recv_timeout(PATIENCE);
+        self.wait(PATIENCE);
         String::from_utf8_lossy(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 }

@@ -12,6 +12,9 @@ use crate::process_group::{ProcessGroup, Tail, last_line};
 /// How a shell ends that does not find a program.
 const NOT_FOUND: i32 = 127;
 
+/// The longest wait for the end of an output that nothing reads.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Runs a command, and ends it and all that it started after `limit`. `text` is the command for messages. Returns the time
 /// from its start to its end and, if it `prints`, the end of its standard output.
 pub(super) fn run(
@@ -36,7 +39,6 @@ pub(super) fn run(
     let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
     let ((stdout, stderr), in_time) =
         watched.map_err(|e| Failure::Unmeasured(format!("cannot start a thread to watch `{shown}`: {e}")))?;
-    // What left the group may keep an output open, so only one that is read is waited for.
     let text = |output: Option<Tail>| output.map(|output| output.text()).unwrap_or_default();
     if !in_time {
         return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
@@ -48,5 +50,7 @@ pub(super) fn run(
         }
         return Err(Failure::failed(format!("`{shown}` ended with {status}{last}")));
     }
+    // What left the group may keep its pipe open. Each run leaves one more, so runs must not follow too fast.
+    stderr.iter().for_each(|stderr| stderr.wait(PAUSE));
     Ok((elapsed, text(stdout)))
 }

@@ -217,9 +217,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::params::PromiseMode;
     use crate::plan::{MAX_DEPTH, usual};
     use crate::promise::calibrate::DEFAULT_SHARES;
+    use ah_types::PromiseMode;
 
     #[test]
     fn every_help_text_has_examples_that_are_valid() {

@@ -55,7 +55,7 @@ pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, TestReport, evaluate};
 pub use overhead::Overhead;
-pub use params::{LearnerKind, MaxRisk, Params, PromiseMode, Size, SplitBy};
+pub use params::{LearnerKind, MaxRisk, Params, Size, SplitBy};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
 pub use train::{NoPromise, TrainedModel, train};

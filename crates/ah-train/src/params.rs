@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_types::{Objective, Target, named};
+use ah_types::{Objective, PromiseMode, Target, named};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -102,7 +102,7 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_negative_numbers = true))]
     pub max_slowdown: Option<f64>,
     /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
-    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = one_of(PromiseMode::NAMES)))]
     pub promise: Option<PromiseMode>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out together by
     /// `--test-split dims`, and calibrated together. Only a file gives these and the next four.
@@ -301,20 +301,6 @@ pub enum SplitBy {
     Neighbours,
     /// The same inputs of all devices together; then each device is also judged as if it had never been measured.
     Device,
-}
-
-/// How the inputs that calibrate the promise are kept out of the fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum PromiseMode {
-    /// Folds by input.
-    CrossFitted,
-    /// Folds by combination of dimensions.
-    ByDimensions,
-    /// Folds by neighbourhood: found, never asked for.
-    #[cfg_attr(feature = "cli", value(skip))]
-    ByNeighbourhood,
 }
 
 /// The limit of a promise, where none is asked for.

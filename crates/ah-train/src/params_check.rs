@@ -3,7 +3,9 @@
 use std::fmt::Display;
 
 use crate::error::TrainError;
-use crate::params::{MaxRisk, Params, PromiseMode, Size, SplitBy};
+use ah_types::PromiseMode;
+
+use crate::params::{MaxRisk, Params, Size, SplitBy};
 
 /// The model format refuses deeper trees.
 pub const MAX_DEPTH: usize = 64;

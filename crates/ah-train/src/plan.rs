@@ -3,14 +3,15 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_types::{Objective, Target};
+use ah_types::{Objective, PromiseMode, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
 use crate::overhead::Asking;
-use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, leaf_size};
+use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, Size, SplitBy, leaf_size};
+use crate::promise::calibrate::{default_share, held_out_together};
 use crate::setting::{Origin, Settings};
 
 /// The share of the inputs that is held out for the test.
@@ -86,7 +87,7 @@ impl TrainPlan {
         };
         settings.add_layer(&of_log, Origin::Log);
         let promise = given.promise.or(of_log.promise).unwrap_or(PromiseMode::CrossFitted);
-        let share = promise.default_share(dataset.count_judging(promise.held_out_together(), training));
+        let share = default_share(promise, dataset.count_judging(held_out_together(promise), training));
         settings.add_layer(&usual(promise, share), Origin::Default);
         let learner = settings.learner.unwrap_or(LearnerKind::Auto);
 

@@ -16,7 +16,7 @@ use crate::judge::TestReport;
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
-use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
+use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View, calibrate};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio};
 
@@ -162,7 +162,7 @@ fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Climbed {
 /// Returns why the model has no promise that decides.
 fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
-    let by = plan.promise.held_out_together();
+    let by = calibrate::held_out_together(plan.promise);
     let [inputs, training] =
         [&learning.usable, &parts.training].map(|inputs| learning.count_judging(by, inputs));
     let asked = learning.settings.max_risk;
@@ -173,12 +173,12 @@ fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPro
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
         None => {
-            let needed = of_all(plan.promise.default_inputs()[1]);
+            let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
         Some(target) => match shipped.calibrated {
             None => {
-                let needed = of_all(plan.promise.min_inputs(target));
+                let needed = of_all(calibrate::min_inputs(plan.promise, target));
                 Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })
             }
             Some(calibrated) => (calibrated.margin == promise::NEVER).then_some(NoPromise::Unkept),

@@ -64,8 +64,8 @@ pub use fault::{ColumnPlace, Fault, RowNumber};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{
-    BoosterTables, CalibrationMode, InvalidModel, LogRecord, LoggedRow, Model, ModelError, Precondition,
-    Promise, Provenance, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
+    BoosterTables, InvalidModel, LogRecord, LoggedRow, Model, ModelError, Precondition, Promise, PromiseMode,
+    Provenance, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
 };
 pub use number::number;
 pub use optimization::{

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use ah_types::log::{Input, Log};
 use ah_types::shown::listed;
-use ah_types::{Feature, Features, LogOptimization, Optimization, Schema, expr};
+use ah_types::{Feature, Features, LogOptimization, Optimization, PromiseMode, Schema, expr};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::error::TrainError;
-use crate::params::{Params, PromiseMode, SplitBy};
+use crate::params::{Params, SplitBy};
 use crate::params_check::check_training;
 
 /// The table of an optimization's file that `ah-train` alone reads.

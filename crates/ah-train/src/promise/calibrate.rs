@@ -14,12 +14,12 @@
 
 use std::sync::LazyLock;
 
-use ah_types::{CalibrationMode, ChoiceId};
+use ah_types::{ChoiceId, PromiseMode};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::Table;
 use crate::decisions::JudgedInput;
-use crate::params::{PromiseMode, SplitBy};
+use crate::params::SplitBy;
 
 /// The margin that takes no choice but the fallback. Such a model is a constant: nothing needs to be asked.
 pub const NEVER: f64 = f64::INFINITY;
@@ -31,67 +31,53 @@ pub const CONFIDENCE: f64 = 0.95;
 /// The level of the test. It is below that of the confidence because the ensemble that ships is not one of those that were
 /// tested, and the size that is taken was lucky beside the others. At 0.05, trainings from 1,000 inputs broke a promise of 2 %
 /// in 9 to 14 % of 200 runs (`examples/known_truth.rs`); at 0.03 in 4 to 8 %, at 0.02 in 1.5 to 4.5 %.
-const LEVEL: f64 = 0.02;
+pub const LEVEL: f64 = 0.02;
 /// A share that nobody asked for is promised only if this many violations would be a surprise at the confidence, so that the
 /// heuristic can use about half of it. With 2 it can use a quarter, and declines nearly everywhere.
 const ROOM: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 pub const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 
-impl PromiseMode {
-    /// Returns how the promise is calibrated, in the model's terms.
-    pub fn calibration(self) -> CalibrationMode {
-        match self {
-            Self::CrossFitted => CalibrationMode::CrossFitted,
-            Self::ByDimensions => CalibrationMode::ByDimensions,
-            Self::ByNeighbourhood => CalibrationMode::ByNeighbourhood,
-        }
+/// Returns what the folds of the calibration hold out together.
+pub fn held_out_together(mode: PromiseMode) -> SplitBy {
+    match mode {
+        PromiseMode::CrossFitted => SplitBy::Input,
+        PromiseMode::ByDimensions => SplitBy::Dims,
+        PromiseMode::ByNeighbourhood => SplitBy::Neighbours,
     }
+}
 
-    /// Returns what the folds of the calibration hold out together.
-    pub fn held_out_together(self) -> SplitBy {
-        match self {
-            Self::CrossFitted => SplitBy::Input,
-            Self::ByDimensions => SplitBy::Dims,
-            Self::ByNeighbourhood => SplitBy::Neighbours,
-        }
+/// Returns the share that is tested, at [`LEVEL`]. New shapes are slower 1.4 to 2.8 times as often as folds by shape show, so half the
+/// share is tested.
+pub fn tested(mode: PromiseMode, target: f64) -> f64 {
+    match mode {
+        PromiseMode::CrossFitted => target,
+        PromiseMode::ByDimensions | PromiseMode::ByNeighbourhood => target / 2.0,
     }
+}
 
-    /// Returns the tested share and the level of the test. New shapes are slower 1.4 to 2.8 times as often as folds by shape
-    /// show, so half the share is tested.
-    pub fn test(self, target: f64) -> (f64, f64) {
-        match self {
-            Self::CrossFitted => (target, LEVEL),
-            Self::ByDimensions | Self::ByNeighbourhood => (target / 2.0, LEVEL),
-        }
-    }
+/// Returns the share that a training promises if none is asked for: the first of 1, 2 and 5 % that has room for [`ROOM`]
+/// violations among this effective number of inputs; `None` if they are too few. A walk that ends at its first violation
+/// declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise of 1 % decides 52 % and
+/// loses 1.0756, one of 2 % 63 % and 1.0581, one of 5 % 93 % and 1.0379. The number of inputs alone decides, so
+/// their times cannot bend the promise.
+pub fn default_share(mode: PromiseMode, inputs: usize) -> Option<f64> {
+    DEFAULT_SHARES.into_iter().find(|&share| has_room(mode, share, inputs))
+}
 
-    /// Returns the share that a training promises if none is asked for: the first of 1, 2 and 5 % that has room for [`ROOM`]
-    /// violations among this effective number of inputs; `None` if they are too few. A walk that ends at its first violation
-    /// declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise of 1 % decides 52 % and
-    /// loses 1.0756, one of 2 % 63 % and 1.0581, one of 5 % 93 % and 1.0379. The number of inputs alone decides, so
-    /// their times cannot bend the promise.
-    pub fn default_share(self, inputs: usize) -> Option<f64> {
-        DEFAULT_SHARES.into_iter().find(|&share| self.has_room(share, inputs))
-    }
+fn has_room(mode: PromiseMode, share: f64, inputs: usize) -> bool {
+    most_violations(tested(mode, share), 1.0 - CONFIDENCE, inputs).is_some_and(|most| most >= ROOM)
+}
 
-    fn has_room(self, share: f64, inputs: usize) -> bool {
-        let (tested, _) = self.test(share);
-        most_violations(tested, 1.0 - CONFIDENCE, inputs).is_some_and(|most| most >= ROOM)
-    }
+/// Returns the number of inputs from which on a [default share](default_share) is promised: the strictest, the loosest.
+pub fn default_inputs(mode: PromiseMode) -> [usize; 2] {
+    let least = |share| (1..).find(|&inputs| has_room(mode, share, inputs)).unwrap_or(usize::MAX);
+    [least(DEFAULT_SHARES[0]), least(DEFAULT_SHARES[2])]
+}
 
-    /// Returns the number of inputs from which on a [default share](Self::default_share) is promised: the strictest, the
-    /// loosest.
-    pub fn default_inputs(self) -> [usize; 2] {
-        let least = |share| (1..).find(|&inputs| self.has_room(share, inputs)).unwrap_or(usize::MAX);
-        [least(DEFAULT_SHARES[0]), least(DEFAULT_SHARES[2])]
-    }
-
-    /// Returns the least number of inputs with which a margin without violations passes.
-    pub fn min_inputs(self, target: f64) -> usize {
-        let (share, level) = self.test(target);
-        (level.ln() / (1.0 - share).ln()).ceil() as usize
-    }
+/// Returns the least number of inputs with which a margin without violations passes.
+pub fn min_inputs(mode: PromiseMode, target: f64) -> usize {
+    (LEVEL.ln() / (1.0 - tested(mode, target)).ln()).ceil() as usize
 }
 
 /// Returns the most violations among `inputs` inputs that pass the test of this share at this level; `None` if not even 0 pass.
@@ -190,12 +176,12 @@ impl Calibration {
 
     /// Walks the grid for a promise of this share. `None`: the inputs are too few for any test.
     pub fn walk(&self, mode: PromiseMode, target: f64) -> Option<CalibratedMargin> {
-        let (share, level) = mode.test(target);
         // Where asking alone breaks the limit on some inputs, the walk may end where it begins. Then its other end is tested too:
         // always deciding, which may save more than it takes to ask. Each start has half the level. Whether there are two follows
         // from the fallback's times, not from what is decided.
         let asking_breaks = self.rows.iter().any(|row| row.declined.breaks);
-        let most = most_violations(share, if asking_breaks { level / 2.0 } else { level }, self.independent)?;
+        let level = if asking_breaks { LEVEL / 2.0 } else { LEVEL };
+        let most = most_violations(tested(mode, target), level, self.independent)?;
         // As if all inputs of the share were independent ones.
         let passes =
             |weight: f64| (weight / self.weight * self.independent as f64 - 1e-9).ceil() as u64 <= most;
@@ -288,7 +274,7 @@ mod tests {
 
     #[test]
     fn each_start_has_half_the_level() {
-        let least = PromiseMode::CrossFitted.min_inputs(0.01);
+        let least = min_inputs(PromiseMode::CrossFitted, 0.01);
         assert_eq!(least, 390);
         let walk = |inputs: usize, first: Slow| {
             let rows = (0..inputs).map(|at| row(0.5, QUICK, if at == 0 { first } else { QUICK }));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ah_types::ChoiceId;
 use rayon::prelude::*;
 
-use super::calibrate::{ALWAYS, Calibration};
+use super::calibrate::{ALWAYS, Calibration, held_out_together};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::data::split::{self, Partition};
@@ -54,7 +54,7 @@ impl<'a> Folds<'a> {
     /// A100: 1.020 against 1.015). `whole` is what a fit to all inputs sees.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &'a [u32], whole: &Arc<View>) -> Self {
         let (by, count) = match plan.max_risk {
-            Some(_) => (plan.promise.held_out_together(), FOLDS),
+            Some(_) => (held_out_together(plan.promise), FOLDS),
             None => (plan.split_by(), SEARCH_FOLDS),
         };
         let keys = dataset.keys(by, inputs);

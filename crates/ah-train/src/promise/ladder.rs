@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ah_types::{ChoiceId, Model, Promise};
 use serde::Serialize;
 
-use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, NEVER};
+use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, LEVEL, NEVER, tested};
 use super::folds::{CrossFitted, Folds};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::{Dataset, Table};
@@ -305,15 +305,13 @@ fn promise(
     inputs: &[u32],
     target: f64,
 ) -> Promise {
-    let mode = plan.promise;
-    let (tested, level) = mode.test(target);
     Promise {
         target,
         confidence: CONFIDENCE,
         limit: plan.max_slowdown,
-        mode: mode.calibration(),
-        tested,
-        level,
+        mode: plan.promise,
+        tested: tested(plan.promise, target),
+        level: LEVEL,
         inputs: calibrated.inputs as u64,
         groups: calibrated.independent as u64,
         violations: calibrated.violations as u64,

@@ -11,6 +11,7 @@ use crate::data::{LEAST_MS, Spread};
 use crate::decisions::constant;
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
+use crate::promise::calibrate::default_inputs;
 use crate::train::{NoPromise, TrainedModel};
 
 /// The most characters of a choice's name.
@@ -105,7 +106,7 @@ fn promise_line(trained: &TrainedModel) -> String {
         let held_out = &trained.held_out;
         let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
-        let needed = (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(counted);
+        let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let stricter = match trained.plan.settings.is_default("max_risk") && promise.target > 0.01 {
             true => format!("\n1 % needs about {needed} inputs."),
             false => String::new(),

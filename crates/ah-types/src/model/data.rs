@@ -53,8 +53,7 @@ pub struct Model {
     pub boosters: Vec<ScoreTree>,
     /// What a number of 1 in a booster's row is worth: a power of two.
     pub unit: f64,
-    /// What a choice must save against the fallback at a risk of 1 to be allowed, in the unit of the scores. `None`: the leaf
-    /// alone decides.
+    /// What a choice must save against the fallback to be allowed, in the unit of the scores. `None`: the leaf alone decides.
     pub margin: Option<f64>,
     /// The promise about the decisions.
     pub promise: Option<Promise>,
@@ -99,7 +98,7 @@ pub struct Promise {
     /// An input counts if the choice takes more than this many times the fallback's time.
     pub limit: f64,
     /// How the calibration inputs were kept out of the fit.
-    pub mode: CalibrationMode,
+    pub mode: PromiseMode,
     /// The share that was tested; half the target by dimensions.
     pub tested: f64,
     /// The level of the test.
@@ -115,30 +114,31 @@ pub struct Promise {
     pub clear: u64,
     /// The number of runs of a choice on an input: the median over the calibration inputs.
     pub runs: u64,
-    /// The calibrated price: a choice is allowed if its risk of being too slow is at most this times its
-    /// saving in log time over the fallback. `null` always decides.
+    /// What a choice must save by its score to be allowed. `null`: always decides, or never.
     pub threshold: Option<f64>,
 }
 
-/// How calibration keeps its inputs out of the fit that they judge.
+/// How the inputs that calibrate the promise are kept out of the fit that they judge: by ten folds, then a fit on all inputs, so the
+/// promise is an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CalibrationMode {
-    /// The fit does not use them. The promise is then a theorem.
-    #[serde(rename = "hold-out")]
-    HoldOut,
-    /// Ten folds by input, then a fit on all inputs. The promise is an estimate.
-    #[serde(rename = "cross-fitted")]
+#[serde(rename_all = "kebab-case")]
+pub enum PromiseMode {
+    /// Folds by input.
     CrossFitted,
-    /// Ten folds by combination of dimensions: an estimate for new shapes.
-    #[serde(rename = "by dimensions")]
+    /// Folds by combination of dimensions: for new shapes.
     ByDimensions,
-    /// Ten folds by neighbourhood, where inputs come in near-copies: an estimate for new shapes.
-    #[serde(rename = "by neighbourhood")]
+    /// Folds by neighbourhood, where inputs come in near-copies: for new shapes.
     ByNeighbourhood,
 }
 
+impl PromiseMode {
+    /// The modes that can be asked for. Neighbourhoods are found.
+    pub const NAMES: [(&str, Self); 2] =
+        [("cross-fitted", Self::CrossFitted), ("by-dimensions", Self::ByDimensions)];
+}
+
 /// Prints the name in the model file.
-impl std::fmt::Display for CalibrationMode {
+impl std::fmt::Display for PromiseMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.serialize(f)
     }

@@ -14,7 +14,7 @@ mod tree_text;
 mod validate;
 
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree, add_row};
-pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
+pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance};
 pub use decide::LoggedRow;
 pub use error::{InvalidModel, ModelError};
 pub use tables::{BoosterTables, Reached, Sums, Tables};

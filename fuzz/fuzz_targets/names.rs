@@ -6,10 +6,6 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/ah-codegen/src/code.rs"]
-mod code;
-#[path = "../../crates/ah-codegen/src/language.rs"]
-mod language;
 #[path = "../../crates/ah-codegen/src/names.rs"]
 mod names;
 #[path = "../../crates/ah-codegen/src/text.rs"]
@@ -22,8 +18,7 @@ mod error {
     }
 }
 
-use language::Case;
-use names::{Namer, is_identifier};
+use names::{Case, Namer, is_identifier};
 
 const RESERVED: &str = "type self Self class for a b x1";
 

@@ -5,19 +5,8 @@ use ah_types::expr::Type;
 use ah_types::{ChoiceId, Model};
 
 use crate::code::{Binds, Code, Form};
-use crate::names::Names;
+use crate::names::{Case, Names};
 use crate::text::shown;
-
-/// The case of an identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
-    /// `arith_intensity`
-    Snake,
-    /// `ArithIntensity`
-    Camel,
-    /// The name itself if it is an identifier; else its words joined by `_`.
-    Kept,
-}
 
 /// The result of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,17 @@ use std::collections::HashSet;
 use ah_types::{Model, Tree};
 
 use crate::error::CodegenError;
-use crate::language::{Case, Language};
+
+/// The case of an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// `arith_intensity`
+    Snake,
+    /// `ArithIntensity`
+    Camel,
+    /// The name itself if it is an identifier; else its words joined by `_`.
+    Kept,
+}
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
 const LONGEST: usize = 160;
@@ -147,14 +157,20 @@ pub struct Names {
 }
 
 impl Names {
-    /// Gives identifiers to the features that the code may read and to the choices, each group in its case.
+    /// Gives identifiers to the features that the code may read and to the choices, each group in its case. `reserved` are the words
+    /// of the language and the names of the file; features that are fields (`has_fields`) meet only the former.
     ///
     /// # Errors
     /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
-    pub fn new(model: &Model, words: &Language) -> Result<Self, CodegenError> {
-        let (used, cases, reserved) = (used(model), words.cases, &words.reserved);
+    pub fn new(
+        model: &Model,
+        cases: [Case; 2],
+        reserved: &[&'static str; 2],
+        has_fields: bool,
+    ) -> Result<Self, CodegenError> {
+        let used = used(model);
         let mut namer = Namer::new(cases[0], reserved);
-        let mut logged = words.has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
+        let mut logged = has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
         let base = model.features.base().len();
         let mut features: Vec<String> = Vec::new();
         for (slot, feature) in model.features.all().features().iter().enumerate() {

@@ -4,8 +4,8 @@ use ah_types::{Device, FeatureKind, FieldValue, Model, fields};
 
 use crate::code::{Binds, Code, Form};
 use crate::error::CodegenError;
-use crate::language::{BASE, Case, Language, Outcome};
-use crate::names::{Namer, Names, PYTHON_WORDS, is_identifier};
+use crate::language::{BASE, Language, Outcome};
+use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};

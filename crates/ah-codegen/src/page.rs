@@ -123,6 +123,12 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
             "{line}{} slower than the best choice ({worst:.2} times at worst).",
             percent(slowdown - 1.0)
         ));
+        if let Some(plain) = figure("plain_slowdown").filter(|plain| plain - slowdown >= 0.002) {
+            lines.push(format!(
+                "These figures are of a program that names what it offers; `choose` alone is {} slower than the best choice.",
+                percent(plain - 1.0)
+            ));
+        }
     }
     if let (Some(promise), Some(fallback)) = (&model.promise, &fallback) {
         lines.push(format!(

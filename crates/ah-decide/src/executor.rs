@@ -272,7 +272,7 @@ impl Rule {
     /// boosters; `scores` is scratch. Both have the parts of the leaf.
     ///
     /// `score(c) = leaf.score + unit * sums[c]`, and `c` is allowed if it is the fallback, or if the leaf allows it and
-    /// `score(c) <= score(fallback) - margin`. Without the fallback in the leaf, a margin allows nothing.
+    /// `score(c) <= score(fallback) - margin`. In a leaf that never saw the fallback it cannot run, so a margin allows everything.
     pub fn best_first<'a>(
         self,
         leaf: &'a [Part],
@@ -284,8 +284,8 @@ impl Rule {
             scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum);
         }
         let most = self.margin.map_or(f64::INFINITY, |margin| {
-            let of_fallback = self.fallback.map(|fallback| scores.as_flattened()[fallback as usize]);
-            of_fallback.filter(|score| *score < f64::INFINITY).unwrap_or(f64::NEG_INFINITY) - margin
+            let of_fallback = |fallback| scores.as_flattened()[fallback as usize];
+            self.fallback.map_or(f64::NEG_INFINITY, of_fallback) - margin
         });
         core::iter::from_fn(move || {
             let (lane, score) = take_least(scores)?;

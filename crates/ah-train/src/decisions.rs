@@ -13,8 +13,8 @@ pub struct JudgedInput {
     /// The choice that the model takes and the offered and allowed ones behind it, best first, as ids of the table;
     /// empty where the model declines.
     pub ranking: Vec<ChoiceId>,
-    /// What the first choice saves against the fallback by the model's scores; minus infinity where the leaf has no score
-    /// of the fallback.
+    /// What the first choice saves against the fallback by the model's scores; infinite where the leaf has no score of the
+    /// fallback: negative without boosted trees.
     pub saved: f64,
     /// The model's choice for a program that does not list its choices.
     pub plain: PlainPick,
@@ -94,7 +94,9 @@ pub fn decide(
                 all.iter().find(|ranked| ranked.choice == choice.0).map(|ranked| ranked.score)
             };
             let of_fallback = model.fallback.and_then(score);
-            saved = of_fallback.zip(score(first)).map_or(f64::NEG_INFINITY, |(base, score)| base - score);
+            // Boosted trees have much evidence in each leaf: where none saw the fallback, it cannot run.
+            let unseen = if model.boosters.is_empty() { f64::NEG_INFINITY } else { f64::INFINITY };
+            saved = of_fallback.zip(score(first)).map_or(unseen, |(base, score)| base - score);
             let rest = all.iter().skip_while(|ranked| ranked.choice != first.0);
             let taken = rest.filter(|ranked| ranked.allowed);
             ranking.extend(taken.filter_map(|ranked| offered(ChoiceId(ranked.choice))));

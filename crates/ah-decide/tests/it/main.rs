@@ -201,5 +201,7 @@ fn a_margin_compares_with_the_fallback() {
     assert_eq!(allowed(rule, [0, 0, 1]), [false, true, false]);
     assert_eq!(allowed(rule, [0, 1, 1]), [false, true, true]);
     let without = Rule { fallback: Some(3), ..rule };
+    assert_eq!(allowed(without, [0; 3]), [false, true, true], "the fallback cannot run here");
+    let without = Rule { fallback: None, ..rule };
     assert_eq!(allowed(without, [0; 3]), [false; 3], "nothing to compare with");
 }

@@ -80,6 +80,23 @@ impl Costs {
         self
     }
 
+    /// Adds the greatest cost of a choice to the inputs that have no time of it: it cannot run there, so every other one is better.
+    pub fn with_missing(self, choice: ChoiceId) -> Self {
+        let cost = quantised(self.objective.greatest_cost());
+        let (mut offsets, mut costs) = (vec![0], Vec::with_capacity(self.costs.len()));
+        for input in 0..self.weights.len() as u32 {
+            let of = self.of(input);
+            let (before, behind) = of.split_at(of.partition_point(|c| c.choice < choice));
+            costs.extend_from_slice(before);
+            if !of.is_empty() && behind.first().is_none_or(|c| c.choice != choice) {
+                costs.push(Cost { choice, cost, usable: false });
+            }
+            costs.extend_from_slice(behind);
+            offsets.push(costs.len() as u32);
+        }
+        Self { offsets, costs, ..self }
+    }
+
     /// Returns the same with [saturated](Objective::saturate) costs.
     pub fn saturated(&self) -> Self {
         let saturate = |cost: u32| self.objective.saturate(f64::from(cost) / COST_ONE);

@@ -136,7 +136,9 @@ impl Model {
         let is_fallback = |ranked: &Ranked| Some(ChoiceId(ranked.choice)) == self.fallback;
         if let Some(margin) = self.margin {
             let fallback = ranking.iter().find(|ranked| is_fallback(ranked));
-            let most = fallback.map_or(f64::NEG_INFINITY, |fallback| fallback.score - margin);
+            // Where training never saw the fallback it cannot run.
+            let unseen = if self.fallback.is_some() { f64::INFINITY } else { f64::NEG_INFINITY };
+            let most = fallback.map_or(unseen, |fallback| fallback.score) - margin;
             ranking
                 .iter_mut()
                 .for_each(|ranked| ranked.allowed &= ranked.score <= most || is_fallback(ranked));

@@ -121,13 +121,13 @@ fn a_margin_allows_what_saves_it() {
 }
 
 #[test]
-fn where_the_leaf_does_not_rank_the_fallback_a_margin_allows_nothing() {
+fn where_the_leaf_never_saw_the_fallback_a_margin_allows_everything() {
     let mut m = model();
     m.tree.nodes[0] = leaf(vec![ranked(1, 0.25), ranked(2, 1.0)]);
     let decide = |m: &Model| m.decide(&values(4.0, 1.0, "float"), |_| true).map(|r| r.choice.0);
     assert_eq!(decide(&m), Ok(1));
-    m.margin = Some(-9.0);
-    assert_eq!(decide(&m), Err(Unsure::NoneAllowed));
+    m.margin = Some(9.0);
+    assert_eq!(decide(&m), Ok(1));
 }
 
 #[test]

@@ -14,7 +14,6 @@ mod exclude;
 pub mod formula;
 pub mod irregularities;
 mod learned_eligible;
-
 pub mod split;
 pub mod table;
 mod threshold;

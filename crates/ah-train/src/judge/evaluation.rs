@@ -101,11 +101,8 @@ pub fn is_learned_from(model: &Model, hashes: &[String]) -> bool {
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
 pub fn max_slowdown(model: &Model) -> f64 {
-    let parameters = &model.provenance.parameters;
-    let recorded = || match parameters.get("settings") {
-        Some(settings) => settings.get("max_slowdown")?.get("value")?.as_f64(),
-        None => parameters.get("asked")?.get("max_slowdown")?.as_f64(),
-    };
+    let settings = model.provenance.parameters.get("settings");
+    let recorded = || settings?.get("max_slowdown")?.get("value")?.as_f64();
     let promised = model.promise.as_ref().map(|promise| promise.limit);
     promised.or_else(recorded).unwrap_or(MAX_SLOWDOWN)
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ah_types::expr::{Binary, Comparison, Expr, Slot, Type};
-use ah_types::{Leaf, Model, Node, RankedChoice, Test, pick};
+use ah_types::{Leaf, Model, Node, RankedChoice, pick};
 
 use crate::code::Code;
 use crate::facts::Facts;
@@ -211,34 +211,31 @@ impl<'a, 'm> Builder<'a, 'm> {
                 return self.steps.push(Step::Return(Outcome::Ranking(self.rankings[leaf]), None));
             }
             Node::Leaf(leaf) => return self.leaf(leaf, facts),
-            Node::Split { test, left, right } => (test, [*left as usize, *right as usize]),
+            Node::Split { test, right } => (test, [at + 1, *right as usize]),
         };
-        match test {
-            Test::Numerical { slot, threshold } => {
-                let (expr, undefined_is_false) =
-                    (feature(self.model, *slot), self.model.missing.contains(slot));
-                let test = Expr::binary(Binary::Compare(Comparison::Gt), expr, Expr::Number(*threshold));
-                self.split(&test, undefined_is_false, facts, |this, is_above, facts| {
-                    this.node(children[usize::from(is_above)], facts);
-                });
-            }
-            Test::Categorical { slot, categories } => {
-                let (mut facts, possible) = (facts.clone(), facts.possible(*slot));
-                let known = possible.iter().flatten().filter(|text| self.model.knows(*slot, text));
-                let known: Vec<&String> = known.collect();
-                let is_safe = known.len() == possible.len() && !facts.range(&feature(self.model, *slot)).nan;
-                if !is_safe && !self.require(&is_in(self.model, *slot, &known), &mut facts) {
-                    return;
-                }
-                let (inside, outside): (Vec<&String>, _) =
-                    known.into_iter().partition(|text| categories.contains(text));
-                let is_short = inside.len() <= outside.len();
-                let test = is_in(self.model, *slot, if is_short { &inside } else { &outside });
-                self.split(&test, false, &facts, |this, is_named, facts| {
-                    this.node(children[usize::from(is_named == is_short)], facts);
-                });
-            }
+        let slot = test.column.slot;
+        let Some(categories) = &test.column.categories else {
+            let above = Binary::Compare(Comparison::Gt);
+            let above = Expr::binary(above, feature(self.model, slot), Expr::Number(test.threshold));
+            let undefined_is_false = self.model.missing.contains(&slot);
+            return self.split(&above, undefined_is_false, facts, |this, is_above, facts| {
+                this.node(children[usize::from(is_above)], facts);
+            });
+        };
+        let (mut facts, possible) = (facts.clone(), facts.possible(slot));
+        let known = possible.iter().flatten().filter(|text| self.model.knows(slot, text));
+        let known: Vec<&String> = known.collect();
+        let is_safe = known.len() == possible.len() && !facts.range(&feature(self.model, slot)).nan;
+        if !is_safe && !self.require(&is_in(self.model, slot, &known), &mut facts) {
+            return;
         }
+        let (inside, outside): (Vec<&String>, _) =
+            known.into_iter().partition(|text| categories.contains(text));
+        let is_short = inside.len() <= outside.len();
+        let test = is_in(self.model, slot, if is_short { &inside } else { &outside });
+        self.split(&test, false, &facts, |this, is_named, facts| {
+            this.node(children[usize::from(is_named == is_short)], facts);
+        });
     }
 
     /// Adds the steps of both sides of a test. Where it is undefined, it is false or the path declines.

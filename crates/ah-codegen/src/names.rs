@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use ah_types::{Model, Tree};
+use ah_types::Model;
 
 use crate::error::CodegenError;
 
@@ -202,8 +202,7 @@ impl Names {
 /// Returns by slot which features trees and conditions read, themselves or through derived features.
 fn used(model: &Model) -> Vec<bool> {
     let mut used = vec![false; model.features.all().len()];
-    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    tests.for_each(|test| used[test.slot()] = true);
+    model.tests().for_each(|test| used[test.column.slot] = true);
     for condition in model.precondition.iter().chain(model.eligible.values()) {
         condition.typed.for_each_feature(&mut |slot| used[slot.index] = true);
     }

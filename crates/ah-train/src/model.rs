@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{DerivedFeature, Features, Model, Node, Test, Tree};
+use ah_types::{DerivedFeature, Features, Model, Node, Tree};
 
 /// Drops the derived features that no split tests. They must not use one another.
 pub fn drop_unused(model: &mut Model) {
     let logged = model.features.base().len();
-    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    let used: BTreeSet<usize> = (0..logged).chain(tests.map(Test::slot)).collect();
+    let used: BTreeSet<usize> = (0..logged).chain(model.tests().map(|test| test.column.slot)).collect();
     let kept = model.features.derived().iter().enumerate().filter(|(at, _)| used.contains(&(logged + at)));
     let kept: Vec<DerivedFeature> = kept.map(|(_, (derived, _))| derived.clone()).collect();
     let Ok(features) = Features::new(model.features.base().clone(), &kept) else { return };
@@ -23,9 +22,8 @@ pub fn drop_unused(model: &mut Model) {
 
 fn renumber_tests<L>(tree: &mut Tree<L>, renumber: impl Fn(&mut usize)) {
     for node in &mut tree.nodes {
-        if let Node::Split { test: Test::Numerical { slot, .. } | Test::Categorical { slot, .. }, .. } = node
-        {
-            renumber(slot);
+        if let Node::Split { test, .. } = node {
+            renumber(&mut test.column.slot);
         }
     }
 }

@@ -24,7 +24,7 @@ impl<'t> Clause<'t> {
     pub fn all(tests: impl IntoIterator<Item = (&'t Test, bool)>) -> Vec<Self> {
         let mut clauses: Vec<Self> = Vec::new();
         for (test, left) in tests {
-            let slot = test.slot();
+            let slot = test.column.slot;
             let at = clauses.binary_search_by_key(&slot, |clause| clause.slot).unwrap_or_else(|at| {
                 let (inside, outside) = (Vec::new(), Vec::new());
                 let (above, most) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -32,11 +32,11 @@ impl<'t> Clause<'t> {
                 at
             });
             let Self { above, most, inside, outside, .. } = &mut clauses[at];
-            match test {
-                Test::Categorical { categories, .. } if left => outside.push(categories),
-                Test::Categorical { categories, .. } => inside.push(categories),
-                Test::Numerical { threshold, .. } if left => *most = most.min(*threshold),
-                Test::Numerical { threshold, .. } => *above = above.max(*threshold),
+            match &test.column.categories {
+                Some(categories) if left => outside.push(categories),
+                Some(categories) => inside.push(categories),
+                None if left => *most = most.min(test.threshold),
+                None => *above = above.max(test.threshold),
             }
         }
         clauses

@@ -23,67 +23,48 @@ use crate::unsure::Unsure;
 /// A node of a [`Tree`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node<L = Leaf> {
-    /// A test with two outcomes.
+    /// A test with two outcomes. Its left child, for `value <= threshold`, is the next node.
     Split {
         /// The test.
         test: Test,
-        /// The child for `value <= threshold`, or for a category outside of the set.
-        left: u32,
-        /// The child for `value > threshold`, or for a category of the set.
+        /// The child for `value > threshold`.
         right: u32,
     },
     /// The end of a path.
     Leaf(L),
 }
 
-/// The test of a split.
+/// The test of a split: `value <= threshold`.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
-    /// `value <= threshold`
-    Numerical {
-        /// The feature's slot; derived features come after the logged ones.
-        slot: usize,
-        /// The threshold, finite.
-        threshold: f64,
-    },
-    /// `value in categories`
-    Categorical {
-        /// The feature's slot.
-        slot: usize,
-        /// Some of the known categories, sorted.
-        categories: Arc<[String]>,
-    },
+pub struct Test {
+    /// The value.
+    pub column: Column,
+    /// The threshold, finite; 0 for a set of categories.
+    pub threshold: f64,
 }
 
 impl Test {
-    /// Returns the slot of the tested feature.
-    pub fn slot(&self) -> usize {
-        match self {
-            Self::Numerical { slot, .. } | Self::Categorical { slot, .. } => *slot,
-        }
+    /// Returns the test of a number in this slot.
+    pub fn number(slot: usize, threshold: f64) -> Self {
+        Self { column: Column { slot, categories: None }, threshold }
     }
 
-    /// Returns the value that the test compares, and the threshold.
-    pub fn column(&self) -> (Column<&Arc<[String]>>, f64) {
-        match self {
-            Self::Numerical { slot, threshold } => (Column { slot: *slot, categories: None }, *threshold),
-            Self::Categorical { slot, categories } => {
-                (Column { slot: *slot, categories: Some(categories) }, 0.0)
-            }
-        }
+    /// Returns the test that sends these categories, which are sorted, to the right.
+    pub fn is_in(slot: usize, categories: impl Into<Arc<[String]>>) -> Self {
+        Self { column: Column { slot, categories: Some(categories.into()) }, threshold: 0.0 }
     }
 }
 
 /// A value that tests compare with thresholds: a number, or 1 for the categories of a set and 0 for the other known ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Column<S> {
-    /// The feature's slot.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Column {
+    /// The feature's slot; derived features come after the logged ones.
     pub slot: usize,
     /// For a categorical feature, the categories for which the value is 1, sorted.
-    pub categories: Option<S>,
+    pub categories: Option<Arc<[String]>>,
 }
 
-impl<S: AsRef<[String]>> Column<S> {
+impl Column {
     /// Returns the value of this column in a row. `known(slot, category)` returns whether the category is in the training
     /// data.
     ///
@@ -99,7 +80,7 @@ impl<S: AsRef<[String]>> Column<S> {
             None => Some(row.number(slot)).filter(|x| !x.is_nan()).ok_or(Unsure::Undefined(slot)),
             Some(categories) => match row.category(slot) {
                 None => Err(Unsure::Undefined(slot)),
-                Some(value) if contains(categories.as_ref(), value) => Ok(1.0),
+                Some(value) if contains(categories, value) => Ok(1.0),
                 Some(value) if known(slot, value) => Ok(0.0),
                 Some(_) => Err(Unsure::UnknownCategory(slot)),
             },
@@ -204,7 +185,7 @@ impl Leaf {
     }
 }
 
-/// A binary tree in one `Vec`: the root comes first, children come after their parent.
+/// A binary tree in one `Vec`: the root comes first, and children come after their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree<L = Leaf> {
     /// The nodes.
@@ -223,15 +204,11 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     /// The first error of `value`.
-    pub fn leaf_index(
-        &self,
-        value: impl Fn(&Column<&Arc<[String]>>) -> Result<f64, Unsure>,
-    ) -> Result<usize, Unsure> {
+    pub fn leaf_index(&self, value: impl Fn(&Column) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
         let mut at = 0;
-        while let Node::Split { test, left, right } = &self.nodes[at] {
-            let (column, threshold) = test.column();
-            let is_left = goes_left(value(&column)?, threshold);
-            at = if is_left { *left } else { *right } as usize;
+        while let Node::Split { test, right } = &self.nodes[at] {
+            let is_left = goes_left(value(&test.column)?, test.threshold);
+            at = if is_left { at + 1 } else { *right as usize };
         }
         Ok(at)
     }
@@ -266,8 +243,8 @@ impl<L> Tree<L> {
         let mut deepest = 0;
         for (i, node) in self.nodes.iter().enumerate() {
             deepest = deepest.max(depths[i]);
-            if let Node::Split { left, right, .. } = node {
-                depths[*left as usize] = depths[i] + 1;
+            if let Node::Split { right, .. } = node {
+                depths[i + 1] = depths[i] + 1;
                 depths[*right as usize] = depths[i] + 1;
             }
         }

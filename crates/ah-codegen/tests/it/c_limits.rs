@@ -20,7 +20,7 @@ fn model(choices: usize) -> Model {
         allowed: true,
     };
     let leaf = |choice| Node::Leaf(Leaf { samples: 1, ranking: vec![ranked(choice)], ..Leaf::default() });
-    let split = Node::Split { test: Test::Numerical { slot: 0, threshold: 0.0 }, left: 1, right: 2 };
+    let split = Node::Split { test: Test::number(0, 0.0), right: 2 };
     Model {
         heuristic: "Many".to_owned(),
         optimization: "many".to_owned(),

@@ -185,12 +185,12 @@ fn features_that_callers_cannot_tell_apart_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let features = [Feature::numerical("a_b"), Feature::numerical("a b")];
     let features = Features::new(Schema::new(features).unwrap(), &[]).unwrap();
-    let test = |slot| ah_types::Test::Numerical { slot, threshold: 1.0 };
+    let test = |slot| ah_types::Test::number(slot, 1.0);
     let leaf = || Node::Leaf(Leaf { samples: 1, ..Leaf::default() });
     let nodes = vec![
-        Node::Split { test: test(0), left: 1, right: 2 },
+        Node::Split { test: test(0), right: 2 },
         leaf(),
-        Node::Split { test: test(1), left: 3, right: 4 },
+        Node::Split { test: test(1), right: 4 },
         leaf(),
         leaf(),
     ];
@@ -293,12 +293,9 @@ fn split(features: Features, slot: usize, threshold: f64) -> Model {
         };
         Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ..Leaf::default() })
     };
-    let test = ah_types::Test::Numerical { slot, threshold };
-    let nodes = vec![
-        Node::Split { test, left: 1, right: 2 },
-        leaf(ah_types::ChoiceId(0)),
-        leaf(ah_types::ChoiceId(1)),
-    ];
+    let test = ah_types::Test::number(slot, threshold);
+    let nodes =
+        vec![Node::Split { test, right: 2 }, leaf(ah_types::ChoiceId(0)), leaf(ah_types::ChoiceId(1))];
     let categories = vec![vec![]; features.all().len()];
     Model { features, categories, tree: ah_types::Tree { nodes }, ..model(&["one", "two"]) }
 }

@@ -58,7 +58,7 @@ impl CategoryCodes {
     fn test(&self, slot: usize, limit: u16) -> Test {
         let greater = || self.names.iter().zip(&self.codes).filter(|(_, code)| **code > limit);
         let names = || greater().map(|(name, _)| name.clone()).collect();
-        Test::Categorical { slot, categories: self.greater[usize::from(limit)].get_or_init(names).clone() }
+        Test::is_in(slot, self.greater[usize::from(limit)].get_or_init(names).clone())
     }
 }
 
@@ -167,7 +167,7 @@ impl Columns {
                 Some([left, right]) => {
                     open.extend([(right, Some(nodes.len())), (left, None)]);
                     let test = self.columns[node.column as usize].test(node.limit);
-                    Node::Split { test, left: here + 1, right: 0 }
+                    Node::Split { test, right: 0 }
                 }
             });
         }
@@ -209,11 +209,8 @@ impl Column {
     pub fn test(&self, limit: u16) -> Test {
         match (&self.categories, self.bounds[limit as usize].1) {
             (Some(categories), _) => categories.test(self.slot, limit),
-            (None, f64::NEG_INFINITY) => Test::Numerical { slot: self.slot, threshold: MISSING },
-            (None, greatest) => {
-                let threshold = between(greatest, self.bounds[limit as usize + 1].0);
-                Test::Numerical { slot: self.slot, threshold }
-            }
+            (None, f64::NEG_INFINITY) => Test::number(self.slot, MISSING),
+            (None, greatest) => Test::number(self.slot, between(greatest, self.bounds[limit as usize + 1].0)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_joint::growth;
-use ah_types::{Features, Model, Node, Test, Tree};
+use ah_types::{Features, Model, Node, Tree};
 
 use super::decision_time::VisitedParts;
 use crate::data::{Columns, FitRows};
@@ -24,12 +24,10 @@ impl ModelUse {
     /// Returns the use of a finished model.
     pub fn of_model(model: &Model) -> Self {
         let node = |at: usize| match &model.tree.nodes[at] {
-            Node::Split { test, left, right } => {
-                Visited::Split(test.slot(), [*left, *right].map(|child| child as usize))
-            }
+            Node::Split { test, right } => Visited::Split(test.column.slot, [at + 1, *right as usize]),
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
-        let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
+        let tested = model.boosters.iter().flat_map(Tree::tests).map(|test| test.column.slot).collect();
         let boosters = (model.boosters.len(), model.choices.len());
         Self::new(&model.features, model.tree.nodes.len(), node, boosters, tested)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ah_train::{LearnerKind, MaxRisk, Params, TrainedModel, train};
-use ah_types::{Model, Test, Unsure, Value};
+use ah_types::{Model, Unsure, Value};
 use common::Run;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -84,7 +84,7 @@ fn fifty_categories_in_three_groups_are_three_leaves() {
         let read = Model::parse(&model.to_json()).unwrap();
         assert_eq!(read.to_json(), model.to_json());
         // No set names more than half of the categories that reach its node.
-        let sets = model.tree.tests().filter_map(|test| test.column().0.categories);
+        let sets = model.tree.tests().filter_map(|test| test.column.categories.as_ref());
         let shortest = sets.map(|set| set.len().min(50 - set.len()));
         assert!(shortest.max().unwrap() <= 25);
     }
@@ -111,14 +111,7 @@ fn all_learners_and_shapes_of_categories() {
 #[test]
 fn three_categories_have_tests_of_one() {
     let (_, trained) = Grouped { categories: 3, inputs: 200, ..FIFTY }.learn(1, LearnerKind::CostTree);
-    let sizes: BTreeSet<usize> = trained
-        .model
-        .tree
-        .tests()
-        .filter_map(|test| match test {
-            Test::Categorical { categories, .. } => Some(categories.len()),
-            Test::Numerical { .. } => None,
-        })
-        .collect();
+    let sets = trained.model.tree.tests().filter_map(|test| test.column.categories.as_ref());
+    let sizes: BTreeSet<usize> = sets.map(|set| set.len()).collect();
     assert_eq!(sizes, [1].into());
 }

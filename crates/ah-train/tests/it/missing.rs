@@ -73,7 +73,7 @@ fn every_input_is_learned_from_and_missing_values_decide() {
         // A context that lacks them has the same values.
         assert_eq!(choice(&trained, &model.values(&Context::new().with("n", 500))).as_deref(), Ok("copy"));
         // Training saw each `n`.
-        let used = model.tree.tests().any(|test| test.slot() == 0);
+        let used = model.tree.tests().any(|test| test.column.slot == 0);
         assert!(!used || choice(&trained, &values(f64::NAN, 0.1, "rows")).is_err());
     }
 }

@@ -121,9 +121,9 @@ n,bits,choice,feedback
     run.write("train.txt", text);
     let (model, figures) = learn(&run, &["--target", "rust"]);
     assert!(model.promise.is_some());
-    let ah_types::Node::Split { test, left, .. } = &model.tree.nodes[0] else { panic!("one leaf") };
-    assert_eq!(model.features.base().slot("n"), Some(test.slot()));
-    assert!(matches!(model.tree.nodes[*left as usize], ah_types::Node::Leaf(_)));
+    let ah_types::Node::Split { test, .. } = &model.tree.nodes[0] else { panic!("one leaf") };
+    assert_eq!(model.features.base().slot("n"), Some(test.column.slot));
+    assert!(matches!(model.tree.nodes[1], ah_types::Node::Leaf(_)));
     assert!(figures["metrics"]["held_out"]["slowdown"].as_f64() < Some(1.05));
     assert_eq!(figures["metrics"]["held_out"]["over_limit"], 0.0);
 }
@@ -133,9 +133,8 @@ fn a_feature_that_costs_more_than_it_tells_is_left_out() {
     let reads = |model: &Model, name: &str| {
         let slot = model.features.base().slot(name).unwrap();
         let mut reads = false;
-        let tests = model.tree.tests().chain(model.boosters.iter().flat_map(ah_types::Tree::tests));
-        tests.for_each(|test| {
-            model.features.for_each_logged(test.slot(), &mut |logged| reads |= logged == slot);
+        model.tests().for_each(|test| {
+            model.features.for_each_logged(test.column.slot, &mut |logged| reads |= logged == slot);
         });
         reads
     };

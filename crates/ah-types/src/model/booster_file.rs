@@ -63,19 +63,8 @@ impl BoostersFile {
             NodeFile::Split(column, threshold, right) => {
                 let count = columns.len();
                 let found = || format!("node {at}: expected a column below {count}, found {column}");
-                let Column { slot, categories } = columns.get(column).cloned().ok_or_else(found)?;
-                let test = match categories {
-                    None => Test::Numerical { slot, threshold },
-                    Some(categories) if (0.0..1.0).contains(&threshold) => {
-                        Test::Categorical { slot, categories }
-                    }
-                    Some(_) => {
-                        return Err(format!(
-                            "node {at}: expected the threshold 0 for a category, found {threshold}"
-                        ));
-                    }
-                };
-                Ok(Node::Split { test, left: at as u32 + 1, right })
+                let column = columns.get(column).cloned().ok_or_else(found)?;
+                Ok(Node::Split { test: Test { column, threshold }, right })
             }
         };
         let tree = |(position, nodes): (usize, &Vec<NodeFile>)| {
@@ -88,11 +77,11 @@ impl BoostersFile {
 
 /// Returns the JSON text of a model's boosters.
 pub(super) fn print(model: &Model) -> String {
-    let columns: Vec<Column<&Arc<[String]>>> = model.booster_columns().into_iter().collect();
-    let column = |column: &Column<&Arc<[String]>>| {
+    let columns: Vec<&Column> = model.booster_columns().into_iter().collect();
+    let column = |column: &&Column| {
         let feature = text(&model.features.all().features()[column.slot].name);
         let set = |set: &Arc<[String]>| format!("[{feature},{}]", joined(set, |category| text(category)));
-        column.categories.map_or_else(|| feature.clone(), set)
+        column.categories.as_ref().map_or_else(|| feature.clone(), set)
     };
     let (mut rows, mut numbers): (Vec<&[i8]>, HashMap<&[i8], usize>) = Default::default();
     for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {
@@ -103,10 +92,9 @@ pub(super) fn print(model: &Model) -> String {
     }
     let node = |node: &Node<ScoreRow>| match node {
         Node::Leaf(row) => numbers[&**row].to_string(),
-        Node::Split { test, right, .. } => {
-            let (column, threshold) = test.column();
-            let at = columns.partition_point(|other| *other < column);
-            format!("[{at},{},{right}]", number(threshold))
+        Node::Split { test, right } => {
+            let at = columns.partition_point(|other| **other < test.column);
+            format!("[{at},{},{right}]", number(test.threshold))
         }
     };
     let lines = |lines: Vec<String>| {

@@ -23,7 +23,7 @@ pub const ROW_NUMBERS: std::ops::RangeInclusive<i8> = -29..=27;
 /// The most boosters: sums of so many numbers fit into 16 bits.
 pub(super) const MAX_BOOSTERS: usize = 255;
 
-/// A tree whose leaves add to scores. The left child of a split is the next node.
+/// A tree whose leaves add to scores.
 pub type ScoreTree = Tree<ScoreRow>;
 
 /// The leaf of a [`ScoreTree`]: a number for each choice of the model. A lower sum is better.

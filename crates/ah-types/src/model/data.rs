@@ -13,7 +13,7 @@ use crate::expr::{self, Expr, ExprError};
 use crate::feature::{Feature, FeatureKind, Schema};
 use crate::optimization::Objective;
 use crate::row::Row;
-use crate::tree::{Tree, contains};
+use crate::tree::{Test, Tree, contains};
 
 /// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -186,6 +186,11 @@ impl Model {
     /// Returns the number of leaves, those of boosters included.
     pub fn leaf_count(&self) -> usize {
         self.tree.leaves().count() + self.boosters.iter().map(|tree| tree.leaves().count()).sum::<usize>()
+    }
+
+    /// Returns the tests of all trees.
+    pub fn tests(&self) -> impl Iterator<Item = &Test> {
+        self.tree.tests().chain(self.boosters.iter().flat_map(Tree::tests))
     }
 
     /// Returns what tells the device that it was learned on from others.

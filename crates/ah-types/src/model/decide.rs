@@ -1,7 +1,6 @@
 //! Decides by a model. This file is the reference; `ah-runtime` and generated code decide the same.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use ah_decide::Rule;
 
@@ -75,11 +74,7 @@ impl Model {
     ///
     /// # Errors
     /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`].
-    pub fn column_value<S: AsRef<[String]>>(
-        &self,
-        column: &Column<S>,
-        row: &(impl Row + ?Sized),
-    ) -> Result<f64, Unsure> {
+    pub fn column_value(&self, column: &Column, row: &(impl Row + ?Sized)) -> Result<f64, Unsure> {
         match column.value(row, |slot, category| self.knows(slot, category)) {
             Err(Unsure::Undefined(slot)) if self.missing.contains(&slot) => Ok(f64::NEG_INFINITY),
             value => value,
@@ -105,8 +100,8 @@ impl Model {
     }
 
     /// Returns the values that the boosters compare, sorted.
-    pub fn booster_columns(&self) -> BTreeSet<Column<&Arc<[String]>>> {
-        self.boosters.iter().flat_map(Tree::tests).map(|test| test.column().0).collect()
+    pub fn booster_columns(&self) -> BTreeSet<&Column> {
+        self.boosters.iter().flat_map(Tree::tests).map(|test| &test.column).collect()
     }
 
     /// Returns the sum of the rows that the boosters have for an input; empty without boosters.
@@ -115,7 +110,7 @@ impl Model {
     /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
     /// that training never saw.
     pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i16>, Unsure> {
-        let value = |column: &Column<&Arc<[String]>>| self.column_value(column, row);
+        let value = |column: &Column| self.column_value(column, row);
         self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
         let mut sums = Vec::new();
         for tree in &self.boosters {

@@ -136,8 +136,8 @@ impl Model {
 fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
     let mut parents = vec![None; tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate() {
-        if let Node::Split { test, left, right } = node {
-            parents[*left as usize] = Some((at, test, true));
+        if let Node::Split { test, right } = node {
+            parents[at + 1] = Some((at, test, true));
             parents[*right as usize] = Some((at, test, false));
         }
     }

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use ah_decide::{
     BLOCK, Boosters, FEW, LANES, LEAF, Masks, Part, Ranked, Row as ScoreRow, Rule, Split, fill_leaves,
@@ -23,7 +22,7 @@ use crate::unsure::Unsure;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
     /// The values that tests compare, sorted.
-    pub columns: Vec<Column<Arc<[String]>>>,
+    pub columns: Vec<Column>,
     /// By column.
     values: Vec<ColumnValue>,
     /// The model's own tree. Its leaves are numbered in the order of the model's nodes.
@@ -81,8 +80,7 @@ pub struct Reached<'t> {
 impl Tables {
     /// Lays out the tables of a model, which must be [valid](Model::validate).
     pub fn new(model: &Model) -> Self {
-        let tests = || model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-        let mut columns: Vec<Column<&Arc<[String]>>> = tests().map(|test| test.column().0).collect();
+        let mut columns: Vec<&Column> = model.tests().map(|test| &test.column).collect();
         columns.sort_unstable();
         columns.dedup();
         let (mut numbers, mut ends, mut rankings, mut picks) = <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
@@ -106,10 +104,7 @@ impl Tables {
             values: columns.iter().map(|column| ColumnValue::new(model, column)).collect(),
             nodes: lay_out(&model.tree, &columns),
             boosters: BoosterTables::new(model, &columns),
-            columns: columns
-                .iter()
-                .map(|c| Column { slot: c.slot, categories: c.categories.cloned() })
-                .collect(),
+            columns: columns.into_iter().cloned().collect(),
             numbers,
             ends,
             rankings,
@@ -172,9 +167,9 @@ enum ColumnValue {
 }
 
 impl ColumnValue {
-    fn new(model: &Model, column: &Column<&Arc<[String]>>) -> Self {
+    fn new(model: &Model, column: &Column) -> Self {
         let slot = column.slot;
-        let Some(set) = column.categories else {
+        let Some(set) = &column.categories else {
             let undefined = if model.missing.contains(&slot) { f64::NEG_INFINITY } else { f64::NAN };
             return Self::Number { slot, undefined };
         };
@@ -216,14 +211,14 @@ impl ColumnValue {
 
 impl BoosterTables {
     /// Lays out the boosters of a model, by all its columns.
-    fn new(model: &Model, columns: &[Column<&Arc<[String]>>]) -> Self {
+    fn new(model: &Model, columns: &[&Column]) -> Self {
         if model.boosters.is_empty() {
             return Self::default();
         }
         let mut by_column = vec![Vec::new(); columns.len()];
-        let at = |test: &Test| columns.partition_point(|other| *other < test.column().0);
+        let at = |test: &Test| columns.partition_point(|other| **other < test.column);
         for test in model.boosters.iter().flat_map(Tree::tests) {
-            by_column[at(test)].push(test.column().1);
+            by_column[at(test)].push(test.threshold);
         }
         let (mut all, parts) = (Self::default(), model.choices.len().div_ceil(LANES));
         // By column: the row of masks of the values that none of its thresholds is below.
@@ -242,8 +237,8 @@ impl BoosterTables {
         for (booster, tree) in model.boosters.iter().enumerate() {
             all.first_rows.push((all.rows.len() / parts) as u16);
             for row in from_left(tree, |test, start, end| {
-                let (column, (_, threshold)) = (at(test), test.column());
-                let below = by_column[column].partition_point(|other| *other < threshold);
+                let column = at(test);
+                let below = by_column[column].partition_point(|other| *other < test.threshold);
                 let row = (first[column] + below + 1) as u16;
                 all.splits.push(Split(row, booster as u8, start as u8, end as u8));
             }) {
@@ -319,7 +314,7 @@ impl Reached<'_> {
 }
 
 /// Lays the nodes of a tree out, so that the two children of a split are neighbours.
-fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&Arc<[String]>>]) -> Vec<ah_decide::Node> {
+fn lay_out<L>(tree: &Tree<L>, columns: &[&Column]) -> Vec<ah_decide::Node> {
     let numbers: HashMap<usize, u32> = tree.leaves().map(|(at, _)| at).zip(0..).collect();
     let mut nodes = vec![ah_decide::Node(LEAF, 0.0, 0)];
     // A node of the tree, and its position here.
@@ -327,13 +322,12 @@ fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&Arc<[String]>>]) -> Vec<ah_deci
     while let Some((at, here)) = open.pop() {
         nodes[here] = match &tree.nodes[at] {
             Node::Leaf(_) => ah_decide::Node(LEAF, 0.0, numbers[&at]),
-            Node::Split { test, left, right } => {
+            Node::Split { test, right } => {
                 let below = nodes.len();
                 nodes.extend([ah_decide::Node(LEAF, 0.0, 0); 2]);
-                open.extend([(*right as usize, below + 1), (*left as usize, below)]);
-                let (column, threshold) = test.column();
-                let column = columns.partition_point(|other| *other < column);
-                ah_decide::Node(column as u16, threshold, below as u32)
+                open.extend([(*right as usize, below + 1), (at + 1, below)]);
+                let column = columns.partition_point(|other| **other < test.column);
+                ah_decide::Node(column as u16, test.threshold, below as u32)
             }
         };
     }
@@ -349,8 +343,8 @@ fn from_left(tree: &ScoreTree, mut split: impl FnMut(&Test, usize, usize)) -> Ve
     while let Some((at, start)) = open.pop() {
         match (&tree.nodes[at], start) {
             (Node::Leaf(row), _) => rows.push(row),
-            (Node::Split { left, .. }, None) => open.extend([(at, Some(rows.len())), (*left as usize, None)]),
-            (Node::Split { test, right, .. }, Some(start)) => {
+            (Node::Split { .. }, None) => open.extend([(at, Some(rows.len())), (at + 1, None)]),
+            (Node::Split { test, right }, Some(start)) => {
                 split(test, start, rows.len());
                 open.push((*right as usize, None));
             }

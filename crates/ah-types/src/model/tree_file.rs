@@ -89,14 +89,14 @@ impl TryFrom<String> for Marks {
 /// Returns the tree of these nodes, with ids in the place of names and positions.
 pub(super) fn resolve(nodes: Vec<NodeFile>, features: &Features) -> Result<Tree, String> {
     let node = |(at, file): (usize, NodeFile)| {
-        file.resolve(at, features).map_err(|problem| format!("node {at}: {problem}"))
+        file.resolve(features).map_err(|problem| format!("node {at}: {problem}"))
     };
     Ok(Tree { nodes: nodes.into_iter().enumerate().map(node).collect::<Result<_, _>>()? })
 }
 
 impl NodeFile {
     /// Returns the node with ids in the place of names and positions.
-    fn resolve(self, at: usize, features: &Features) -> Result<Node, String> {
+    fn resolve(self, features: &Features) -> Result<Node, String> {
         const SPLIT: &str = "expected feature, right and either threshold or category (a split), \
                              or samples, ranges and ranking (a leaf)";
         let Self { feature, threshold, category, right, samples, ranges, ranking } = self;
@@ -104,17 +104,17 @@ impl NodeFile {
             (Some(feature), Some(right), None, None) if ranges.is_none() => {
                 let slot = slot(features, &feature)?;
                 let test = match (threshold, category) {
-                    (Some(threshold), None) => Test::Numerical { slot, threshold },
+                    (Some(threshold), None) => Test::number(slot, threshold),
                     (None, Some(categories)) => {
                         let categories = match categories {
-                            CategoriesFile::One(category) => [category].into(),
-                            CategoriesFile::Several(categories) => categories.into(),
+                            CategoriesFile::One(category) => vec![category],
+                            CategoriesFile::Several(categories) => categories,
                         };
-                        Test::Categorical { slot, categories }
+                        Test::is_in(slot, categories)
                     }
                     _ => return Err(SPLIT.to_owned()),
                 };
-                Ok(Node::Split { test, left: at as u32 + 1, right })
+                Ok(Node::Split { test, right })
             }
             (None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
                 let bounds = |range: RangeFile| match range {

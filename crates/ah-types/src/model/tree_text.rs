@@ -3,21 +3,19 @@
 
 use super::data::Model;
 use crate::feature::FeatureKind;
-use crate::tree::{Leaf, Node, RankedChoice, Test};
+use crate::tree::{Leaf, Node, RankedChoice};
 
 /// Returns the JSON text of a model's tree.
 pub(super) fn print(model: &Model) -> String {
     let features = model.features.base().features();
     let last_number = features.iter().rposition(|feature| feature.kind == FeatureKind::Numerical);
     let node = |node: &Node| match node {
-        Node::Split { test, right, .. } => {
-            let feature = &model.features.all().features()[test.slot()].name;
-            let test = match test {
-                Test::Numerical { threshold, .. } => format!("\"threshold\":{}", number(*threshold)),
-                Test::Categorical { categories, .. } => match &categories[..] {
-                    [category] => format!("\"category\":{}", text(category)),
-                    several => format!("\"category\":[{}]", joined(several, |category| text(category))),
-                },
+        Node::Split { test, right } => {
+            let feature = &model.features.all().features()[test.column.slot].name;
+            let test = match test.column.categories.as_deref() {
+                None => format!("\"threshold\":{}", number(test.threshold)),
+                Some([category]) => format!("\"category\":{}", text(category)),
+                Some(several) => format!("\"category\":[{}]", joined(several, |category| text(category))),
             };
             format!("{{\"feature\":{},{test},\"right\":{right}}}", text(feature))
         }

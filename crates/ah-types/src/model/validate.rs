@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
-use crate::tree::{Leaf, Node, Test, Tree};
+use crate::tree::{Column, Leaf, Node, Test, Tree};
 
 /// Returns the message as the error of a function, unless the condition holds.
 macro_rules! ensure {
@@ -34,8 +34,7 @@ fn validate(model: &Model) -> Result<(), String> {
     validate_names(model)?;
     validate_tree(model, &model.tree, |leaf| validate_leaf(model, leaf))?;
     validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
-    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    let columns = tests.map(|test| test.column().0).collect::<BTreeSet<_>>().len();
+    let columns = model.tests().map(|test| &test.column).collect::<BTreeSet<_>>().len();
     ensure!(
         columns < usize::from(LEAF),
         "expected fewer than {LEAF} tested features and sets, found {columns}"
@@ -106,10 +105,9 @@ fn validate_tree<L>(
         ensure!(depth <= MAX_DEPTH, "expected a depth of at most {MAX_DEPTH}, found {depth}");
         match node {
             Node::Leaf(content) => leaf(content),
-            Node::Split { test, left, right } => {
+            Node::Split { test, right } => {
                 validate_test(model, test)?;
-                ensure!(*left as usize == i + 1, "expected the left child right after it, found {left}");
-                for child in [*left as usize, *right as usize] {
+                for child in [i + 1, *right as usize] {
                     let (least, most) = (i + 1, count - 1);
                     let is_after = child > i && child < count;
                     ensure!(is_after, "expected children from {least} to {most}, found {child}");
@@ -145,9 +143,8 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
             "booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"
         );
     }
-    let tests = || model.boosters.iter().flat_map(Tree::tests);
-    let columns = tests().map(|test| test.column().0).collect::<BTreeSet<_>>().len();
-    let bytes = (tests().count() + columns) * count.div_ceil(BLOCK) * size_of::<Masks>();
+    let tests = model.boosters.iter().flat_map(Tree::tests).count();
+    let bytes = (tests + model.booster_columns().len()) * count.div_ceil(BLOCK) * size_of::<Masks>();
     ensure!(
         bytes <= MOST_MASK_BYTES,
         "expected masks of at most {MOST_MASK_BYTES} bytes, found {bytes}; learn fewer or smaller trees"
@@ -179,25 +176,23 @@ fn validate_row(model: &Model, row: &[i8]) -> Result<(), String> {
 }
 
 fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
-    let slot = test.slot();
-    let feature = model.features.all().features().get(slot);
+    let Test { column: Column { slot, categories }, threshold } = test;
+    let feature = model.features.all().features().get(*slot);
     let feature = feature.ok_or_else(|| format!("no feature has slot {slot}"))?;
     let name = quoted(&feature.name);
-    match test {
-        Test::Numerical { threshold, .. } => {
-            ensure!(feature.kind == FeatureKind::Numerical, "a threshold on the categorical feature {name}");
-            ensure!(threshold.is_finite(), "expected a finite threshold on {name}, found {threshold}");
-        }
-        Test::Categorical { categories, .. } => {
-            ensure!(feature.kind == FeatureKind::Categorical, "a category for the numerical feature {name}");
-            ensure!(!categories.is_empty(), "expected at least one category of {name}, found none");
-            ensure!(is_set(categories), "the tested categories of {name} are not sorted and distinct");
-            if let Some(category) = categories.iter().find(|category| !model.knows(slot, category)) {
-                return Err(format!("{} is none of the categories of {name}", quoted(category)));
-            }
-        }
+    let Some(categories) = categories else {
+        ensure!(feature.kind == FeatureKind::Numerical, "a threshold on the categorical feature {name}");
+        ensure!(threshold.is_finite(), "expected a finite threshold on {name}, found {threshold}");
+        return Ok(());
+    };
+    ensure!(feature.kind == FeatureKind::Categorical, "a category for the numerical feature {name}");
+    ensure!(*threshold == 0.0, "expected the threshold 0 for the categories of {name}, found {threshold}");
+    ensure!(!categories.is_empty(), "expected at least one category of {name}, found none");
+    ensure!(is_set(categories), "the tested categories of {name} are not sorted and distinct");
+    match categories.iter().find(|category| !model.knows(*slot, category)) {
+        Some(category) => Err(format!("{} is none of the categories of {name}", quoted(category))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {

@@ -31,14 +31,14 @@ fn values(k: f64, n: f64, dtype: &str) -> Vec<Value> {
 /// A booster with one split.
 fn booster(test: Test, left: [i8; 3], right: [i8; 3]) -> ScoreTree {
     let row = |row: [i8; 3]| Node::Leaf(row.into());
-    Tree { nodes: vec![Node::Split { test, left: 1, right: 2 }, row(left), row(right)] }
+    Tree { nodes: vec![Node::Split { test, right: 2 }, row(left), row(right)] }
 }
 
 /// k <= 4 adds 2 units to a and 1 to c, another k 3 to b; half takes 1 from b.
 fn boosters() -> Vec<ScoreTree> {
     vec![
-        booster(Test::Numerical { slot: 0, threshold: 4.0 }, [2, 0, 1], [0, 3, 0]),
-        booster(Test::Categorical { slot: 2, categories: ["half".to_owned()].into() }, [0, 0, 0], [0, -1, 0]),
+        booster(Test::number(0, 4.0), [2, 0, 1], [0, 3, 0]),
+        booster(Test::is_in(2, ["half".to_owned()]), [0, 0, 0], [0, -1, 0]),
     ]
 }
 
@@ -134,8 +134,8 @@ fn where_the_leaf_never_saw_the_fallback_a_margin_allows_everything() {
 fn every_column_of_the_boosters_must_be_defined_and_known() {
     let mut m = model();
     // k/n is tested only where k is at most 4.
-    let outer = Node::Split { test: Test::Numerical { slot: 0, threshold: 4.0 }, left: 1, right: 4 };
-    let inner = Node::Split { test: Test::Numerical { slot: 3, threshold: 1.0 }, left: 2, right: 3 };
+    let outer = Node::Split { test: Test::number(0, 4.0), right: 4 };
+    let inner = Node::Split { test: Test::number(3, 1.0), right: 3 };
     let row = || Node::Leaf([0; 3].into());
     m.boosters.push(Tree { nodes: vec![outer, inner, row(), row(), row()] });
     m.validate().unwrap();
@@ -145,19 +145,19 @@ fn every_column_of_the_boosters_must_be_defined_and_known() {
     assert_eq!(decide(4.0, 0.0, "int4"), Err(Unsure::UnknownCategory(2)), "the first column");
     // The model's own tree comes first.
     let leaf = || m.tree.nodes[0].clone();
-    let split = Node::Split { test: Test::Numerical { slot: 3, threshold: 2.0 }, left: 1, right: 2 };
+    let split = Node::Split { test: Test::number(3, 2.0), right: 2 };
     let m = Model { tree: Tree { nodes: vec![split, leaf(), leaf()] }, ..m.clone() };
     assert_eq!(m.decide(&values(4.0, 0.0, "int4"), |_| true), Err(Unsure::Undefined(3)));
     let context = Context::new().with("k", 9).with("n", 1);
     assert_eq!(m.decide(&m.values(&context), |_| true), Err(Unsure::UnknownCategory(2)));
 }
 
-fn split(left: u32, right: u32) -> Node<Box<[i8]>> {
-    Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left, right }
+fn split(right: u32) -> Node<Box<[i8]>> {
+    Node::Split { test: Test::number(0, 1.0), right }
 }
 
 fn at_most(slot: usize, threshold: f64) -> ScoreTree {
-    booster(Test::Numerical { slot, threshold }, [0; 3], [0; 3])
+    booster(Test::number(slot, threshold), [0; 3], [0; 3])
 }
 
 #[test]
@@ -179,15 +179,15 @@ fn nothing_invalid_is_let_in() {
         ("a threshold on a category", |m| m.boosters[0] = at_most(2, 1.0)),
         ("an infinite threshold", |m| m.boosters[0] = at_most(0, f64::NEG_INFINITY)),
         ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
-        ("a loop", |m| m.boosters[0].nodes[0] = split(1, 0)),
-        ("a left child behind the right one", |m| m.boosters[0].nodes[0] = split(2, 1)),
+        ("a loop", |m| m.boosters[0].nodes[0] = split(0)),
+        ("one child twice", |m| m.boosters[0].nodes[0] = split(1)),
         ("a node too many", |m| m.boosters[0].nodes.push(Node::Leaf([0; 3].into()))),
         ("65 leaves", |m| {
-            let chain = (0..64).flat_map(|i| [split(2 * i + 1, 2 * i + 2), Node::Leaf([0; 3].into())]);
+            let chain = (0..64).flat_map(|i| [split(2 * i + 2), Node::Leaf([0; 3].into())]);
             m.boosters[0].nodes = chain.chain([Node::Leaf([0; 3].into())]).collect();
         }),
         ("65 splits below each other", |m| {
-            let chain = (0..65).flat_map(|i| [split(2 * i + 1, 2 * i + 2), Node::Leaf([0; 3].into())]);
+            let chain = (0..65).flat_map(|i| [split(2 * i + 2), Node::Leaf([0; 3].into())]);
             m.boosters[0].nodes = chain.chain([Node::Leaf([0; 3].into())]).collect();
         }),
     ];
@@ -228,11 +228,9 @@ fn a_malformed_booster_is_answered_with_the_place() {
 /// A test on one of the four features.
 fn test() -> impl Strategy<Value = Test> {
     let numerical = ((0..3_usize).prop_map(|i| [0, 1, 3][i]), 0..6_u8);
-    let numerical = numerical.prop_map(|(slot, x)| Test::Numerical { slot, threshold: f64::from(x) });
-    let categorical = any::<bool>().prop_map(|half| Test::Categorical {
-        slot: 2,
-        categories: [if half { "half" } else { "float" }.to_owned()].into(),
-    });
+    let numerical = numerical.prop_map(|(slot, x)| Test::number(slot, f64::from(x)));
+    let categorical =
+        any::<bool>().prop_map(|half| Test::is_in(2, [if half { "half" } else { "float" }.to_owned()]));
     prop_oneof![3 => numerical, 1 => categorical]
 }
 
@@ -240,11 +238,9 @@ fn test() -> impl Strategy<Value = Test> {
 fn tree<L: Clone + std::fmt::Debug>(leaf: impl Strategy<Value = L>) -> impl Strategy<Value = Tree<L>> {
     let leaves = prop::collection::vec(leaf, 4);
     (prop::collection::vec(test(), 3), leaves).prop_map(|(tests, leaves)| {
-        let split = |i: usize, left, right| Node::Split { test: tests[i].clone(), left, right };
+        let split = |i: usize, right| Node::Split { test: tests[i].clone(), right };
         let leaf = |i: usize| Node::Leaf(leaves[i].clone());
-        Tree {
-            nodes: vec![split(0, 1, 4), split(1, 2, 3), leaf(0), leaf(1), split(2, 5, 6), leaf(2), leaf(3)],
-        }
+        Tree { nodes: vec![split(0, 4), split(1, 3), leaf(0), leaf(1), split(2, 6), leaf(2), leaf(3)] }
     })
 }
 
@@ -300,8 +296,8 @@ fn masks_that_would_fill_the_memory_are_refused() {
     let tree = |booster: usize, leaves: usize| {
         let mut nodes = Vec::new();
         for leaf in 1..leaves as u32 {
-            let test = Test::Numerical { slot: 0, threshold: f64::from(leaf) + booster as f64 / 256.0 };
-            nodes.push(Node::Split { test, left: 2 * leaf - 1, right: 2 * leaf });
+            let test = Test::number(0, f64::from(leaf) + booster as f64 / 256.0);
+            nodes.push(Node::Split { test, right: 2 * leaf });
             nodes.push(Node::Leaf([0, 0, 0].into()));
         }
         nodes.push(Node::Leaf([0, 1, 0].into()));

@@ -25,12 +25,12 @@ fn leaf(ranking: Vec<RankedChoice>) -> Node {
     Node::Leaf(Leaf { samples: 3, ranking, ..Leaf::default() })
 }
 
-fn split(slot: usize, threshold: f64, left: u32, right: u32) -> Node {
-    Node::Split { test: Test::Numerical { slot, threshold }, left, right }
+fn split(slot: usize, threshold: f64, right: u32) -> Node {
+    Node::Split { test: Test::number(slot, threshold), right }
 }
 
-fn split_by(slot: usize, category: &str, left: u32, right: u32) -> Node {
-    Node::Split { test: Test::Categorical { slot, categories: [category.to_owned()].into() }, left, right }
+fn split_by(slot: usize, category: &str, right: u32) -> Node {
+    Node::Split { test: Test::is_in(slot, [category.to_owned()]), right }
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -57,8 +57,8 @@ fn model() -> Model {
         eligible: BTreeMap::new(),
         tree: Tree {
             nodes: vec![
-                split(3, 2.0, 1, 4),
-                split_by(2, "half", 2, 3),
+                split(3, 2.0, 4),
+                split_by(2, "half", 3),
                 leaf(vec![ranked(0, 0.0)]),
                 Node::Leaf(Leaf {
                     samples: 3,
@@ -164,13 +164,13 @@ fn nothing_invalid_is_let_in() {
         ("no choices", |m| m.choices.clear()),
         ("unsorted choices", |m| m.choices.reverse()),
         ("no node", |m| m.tree.nodes.clear()),
-        ("a cycle", |m| m.tree.nodes[1] = split(0, 1.0, 2, 1)),
-        ("a child beyond the end", |m| m.tree.nodes[0] = split(0, 1.0, 1, 9)),
-        ("two parents", |m| m.tree.nodes[1] = split(0, 1.0, 2, 4)),
-        ("a left child behind the right one", |m| m.tree.nodes[1] = split(0, 1.0, 3, 2)),
+        ("a cycle", |m| m.tree.nodes[1] = split(0, 1.0, 1)),
+        ("a child beyond the end", |m| m.tree.nodes[0] = split(0, 1.0, 9)),
+        ("two parents", |m| m.tree.nodes[1] = split(0, 1.0, 4)),
+        ("one child twice", |m| m.tree.nodes[1] = split(0, 1.0, 2)),
         ("an orphan", |m| m.tree.nodes.push(leaf(vec![]))),
-        ("an infinite threshold", |m| m.tree.nodes[0] = split(0, f64::INFINITY, 1, 4)),
-        ("a threshold on a category", |m| m.tree.nodes[0] = split(2, 1.0, 1, 4)),
+        ("an infinite threshold", |m| m.tree.nodes[0] = split(0, f64::INFINITY, 4)),
+        ("a threshold on a category", |m| m.tree.nodes[0] = split(2, 1.0, 4)),
         ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
         ("a choice twice", |m| m.tree.nodes[2] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
         ("an unsorted ranking", |m| m.tree.nodes[2] = leaf(vec![ranked(0, 0.1), ranked(1, 0.0)])),
@@ -235,7 +235,7 @@ fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
         categories: vec![vec!["seen".into()], vec![], vec!["False".into(), "True".into()]],
         precondition: None,
         tree: Tree {
-            nodes: vec![split_by(2, "True", 1, 2), leaf(vec![ranked(0, 0.0)]), leaf(vec![ranked(1, 0.0)])],
+            nodes: vec![split_by(2, "True", 2), leaf(vec![ranked(0, 0.0)]), leaf(vec![ranked(1, 0.0)])],
         },
         ..model()
     };
@@ -271,8 +271,8 @@ fn an_ineligible_choice_counts_as_not_offered() {
 fn with_set(set: &[&str]) -> Model {
     let mut m = model();
     m.categories[2] = ["bool", "float", "half", "int8"].map(str::to_owned).to_vec();
-    let categories = set.iter().map(|&name| name.to_owned()).collect();
-    m.tree.nodes[1] = Node::Split { test: Test::Categorical { slot: 2, categories }, left: 2, right: 3 };
+    let categories: Vec<String> = set.iter().map(|&name| name.to_owned()).collect();
+    m.tree.nodes[1] = Node::Split { test: Test::is_in(2, categories), right: 3 };
     m
 }
 
@@ -323,8 +323,8 @@ fn words_name_the_shorter_side_of_a_set() {
         let tests: Vec<(Test, bool)> = path
             .iter()
             .map(|(set, left)| {
-                let categories = set.iter().map(|&name| name.to_owned()).collect();
-                (Test::Categorical { slot: 0, categories }, *left)
+                let categories: Vec<String> = set.iter().map(|&name| name.to_owned()).collect();
+                (Test::is_in(0, categories), *left)
             })
             .collect();
         let clauses = Clause::all(tests.iter().map(|(test, left)| (test, *left)));

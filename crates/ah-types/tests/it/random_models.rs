@@ -113,10 +113,10 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
     let leaf = ModelNode::Leaf(Leaf { samples: 1, ..Leaf::default() });
     let split = |(slot, feature): (usize, &Feature)| {
         let test = match feature.kind {
-            FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
-            FeatureKind::Categorical => Test::Categorical { slot, categories: ["True".to_owned()].into() },
+            FeatureKind::Numerical => Test::number(slot, 2.0),
+            FeatureKind::Categorical => Test::is_in(slot, ["True".to_owned()]),
         };
-        ModelNode::Split { test, left: slot as u32 + 1, right: (2 * slots.len() - slot) as u32 }
+        ModelNode::Split { test, right: (2 * slots.len() - slot) as u32 }
     };
     let leaves = std::iter::repeat_n(leaf, slots.len() + 1);
     let nodes = slots.iter().enumerate().map(split).chain(leaves).collect();

@@ -67,16 +67,16 @@ impl Grower {
         }
         let at = nodes.len();
         let test = match self.columns.choose(rng).unwrap().clone() {
-            (slot, Some(categories)) => Test::Categorical { slot, categories: categories.into() },
+            (slot, Some(categories)) => Test::is_in(slot, categories),
             (slot, None) => {
                 // Few thresholds, so that trees share some.
                 let threshold = if rng.random_bool(0.3) { 0.0 } else { number(rng) };
-                Test::Numerical { slot, threshold }
+                Test::number(slot, threshold)
             }
         };
         nodes.push(Node::Leaf(ScoreRow::default()));
         self.grow(rng, depth - 1, nodes);
-        nodes[at] = Node::Split { test, left: at as u32 + 1, right: nodes.len() as u32 };
+        nodes[at] = Node::Split { test, right: nodes.len() as u32 };
         self.grow(rng, depth - 1, nodes);
     }
 }

@@ -10,7 +10,7 @@ mod trees;
 
 use ah_types::expr::{self, Binary, Expr, Type};
 use ah_types::{
-    ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Precondition, Schema, Test, Tree, Value,
+    ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Precondition, Schema, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -161,13 +161,8 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
 /// known, mentioned and unknown categories, and random values.
 pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>> {
     let base = model.features.base().features();
-    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    let thresholds: Vec<f64> = tests
-        .filter_map(|test| match test {
-            Test::Numerical { threshold, .. } => Some(*threshold),
-            Test::Categorical { .. } => None,
-        })
-        .collect();
+    let numbers = model.tests().filter(|test| test.column.categories.is_none());
+    let thresholds: Vec<f64> = numbers.map(|test| test.threshold).collect();
     let texts: Vec<&str> = model
         .categories
         .iter()

@@ -24,14 +24,14 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
         }
         let slot = rng.random_range(0..model.features.all().len());
         let test = match &model.categories[slot][..] {
-            known @ [_, ..] => Test::Categorical { slot, categories: set(rng, known).into() },
+            known @ [_, ..] => Test::is_in(slot, set(rng, known)),
             [] if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
-                Test::Numerical { slot: 0, threshold: number(rng) }
+                Test::number(0, number(rng))
             }
-            [] => Test::Numerical { slot, threshold: number(rng) },
+            [] => Test::number(slot, number(rng)),
         };
         open.extend([(count / 2, Some(nodes.len())), (count - count / 2, None)]);
-        nodes.push(Node::Split { test, left: here + 1, right: 0 });
+        nodes.push(Node::Split { test, right: 0 });
     }
     model.tree = Tree { nodes };
     model.boosters.clear();
@@ -76,20 +76,19 @@ pub fn grow(
     }
     let at = nodes.len();
     let test = if categorical {
-        Test::Categorical { slot, categories: set(rng, &categories[slot]).into() }
+        Test::is_in(slot, set(rng, &categories[slot]))
     } else {
-        Test::Numerical { slot, threshold: if rng.random_bool(0.05) { MISSING } else { number(rng) } }
+        Test::number(slot, if rng.random_bool(0.05) { MISSING } else { number(rng) })
     };
-    nodes.push(Node::Split { test, left: 0, right: 0 });
+    nodes.push(Node::Split { test, right: 0 });
     // One side continues, the other mostly ends soon, so that deep trees stay small.
     let short = if rng.random_bool(0.6) && depth > 8 { rng.random_range(0..3) } else { depth - 1 };
     let (l, r) = if rng.random() { (depth - 1, short) } else { (short, depth - 1) };
-    let first = nodes.len() as u32;
     grow(rng, features, categories, choices, l, most, nodes);
     let second = nodes.len() as u32;
     grow(rng, features, categories, choices, r, most, nodes);
-    if let Node::Split { left, right, .. } = &mut nodes[at] {
-        (*left, *right) = (first, second);
+    if let Node::Split { right, .. } = &mut nodes[at] {
+        *right = second;
     }
 }
 

@@ -63,10 +63,10 @@ pub fn mixed_mm() -> Model {
     let test = |depth: usize, id: u32| {
         if depth == 3 {
             let (slot, categories) = (slot("17LEQmLEQ32"), vec!["True".to_owned()]);
-            return Test::Categorical { slot, categories: categories.into() };
+            return Test::is_in(slot, categories);
         }
         let (name, threshold) = tested[depth];
-        Test::Numerical { slot: slot(name), threshold: threshold * (0.5 + f64::from(id % 16) / 16.0) }
+        Test::number(slot(name), threshold * (0.5 + f64::from(id % 16) / 16.0))
     };
     let mut nodes = Vec::new();
     grow(&mut nodes, 0, &test);
@@ -116,10 +116,11 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, test: &dyn Fn(usize, u32) -> Test) 
         nodes.push(Node::Leaf(Leaf { samples: 9, ranking, ..Leaf::default() }));
         return id;
     }
-    nodes.push(Node::Split { test: test(depth, id), left: 0, right: 0 });
-    let (l, r) = (grow(nodes, depth + 1, test), grow(nodes, depth + 1, test));
-    if let Node::Split { left, right, .. } = &mut nodes[id as usize] {
-        (*left, *right) = (l, r);
+    nodes.push(Node::Split { test: test(depth, id), right: 0 });
+    grow(nodes, depth + 1, test);
+    let second = grow(nodes, depth + 1, test);
+    if let Node::Split { right, .. } = &mut nodes[id as usize] {
+        *right = second;
     }
     id
 }
@@ -155,12 +156,10 @@ pub fn boost(model: &mut Model) {
     let tree = |tree: usize| {
         let split = |at: usize, right: u32| {
             let test = match columns[(tree * 7 + at * 3) % columns.len()] {
-                (slot, Some(category)) => {
-                    Test::Categorical { slot, categories: [category.to_owned()].into() }
-                }
-                (slot, None) => Test::Numerical { slot, threshold: 2.0_f64.powi((tree + at) as i32 * 2) },
+                (slot, Some(category)) => Test::is_in(slot, [category.to_owned()]),
+                (slot, None) => Test::number(slot, 2.0_f64.powi((tree + at) as i32 * 2)),
             };
-            Node::Split { test, left: if at == 0 { 1 } else { 2 }, right }
+            Node::Split { test, right }
         };
         let number = |at: usize| (at * at % 57) as i8 - 29;
         let leaf = |leaf: usize| {

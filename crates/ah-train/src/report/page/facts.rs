@@ -181,15 +181,15 @@ fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
         }
     }
     let words = |test: &Test, left: bool| -> String {
-        let name = &model.features.all().features()[test.slot()].name;
-        let missing = model.missing.contains(&test.slot());
-        let known = &model.categories[test.slot()];
+        let slot = test.column.slot;
+        let name = &model.features.all().features()[slot].name;
+        let (missing, known) = (model.missing.contains(&slot), &model.categories[slot]);
         let clauses = Clause::all([(test, left)]);
         clauses.iter().map(|clause| clause.words(name, missing, known, str::to_owned)).collect()
     };
     let facts = |(at, node): (usize, &Node)| match node {
-        Node::Split { test, left, right } => {
-            json!({ "test": words(test, true), "otherwise": words(test, false), "left": left, "right": right })
+        Node::Split { test, right } => {
+            json!({ "test": words(test, true), "otherwise": words(test, false), "left": at + 1, "right": right })
         }
         Node::Leaf(leaf) => {
             // Boosted trees take different choices in a leaf: the page shows the one that is taken most often.

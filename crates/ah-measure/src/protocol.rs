@@ -303,8 +303,7 @@ impl WireContext {
             })?;
             context.set(name, value);
         }
-        for (feature, value) in schema.features().iter().zip(context.row(schema).map_err(|e| e.to_string())?)
-        {
+        for (feature, value) in schema.features().iter().zip(context.row(schema)?) {
             if let (true, Value::Number(x)) = (feature.integer, value)
                 && x.is_finite()
                 && x.fract() != 0.0

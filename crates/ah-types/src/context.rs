@@ -192,20 +192,21 @@ impl Context {
     /// Returns the values by the slots of `schema`, ready for expressions and trees.
     ///
     /// # Errors
-    /// [`ContextError`] names the first feature that is missing or of the other kind. Names that the schema
+    /// A sentence names the first feature that is missing or of the other kind. Names that the schema
     /// does not have are ignored.
-    pub fn row(&self, schema: &Schema) -> Result<Vec<Value>, ContextError> {
+    pub fn row(&self, schema: &Schema) -> Result<Vec<Value>, String> {
         schema
             .features()
             .iter()
-            .map(|feature| match self.get(&feature.name) {
-                None => Err(ContextError::Missing { feature: feature.name.clone() }),
-                Some(value) if value.kind() != feature.kind => Err(ContextError::Kind {
-                    feature: feature.name.clone(),
-                    expected: feature.kind,
-                    found: value.to_string(),
-                }),
-                Some(value) => Ok(value.clone()),
+            .map(|feature| {
+                let name = quoted(&feature.name);
+                let value = self.get(&feature.name);
+                let value = value.ok_or_else(|| format!("the context lacks the feature {name}; add it"))?;
+                if value.kind() == feature.kind {
+                    return Ok(value.clone());
+                }
+                let found = quoted(&value.to_string());
+                Err(format!("the feature {name} should be {}, found {found}", feature.kind))
             })
             .collect()
     }
@@ -229,16 +230,4 @@ impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
         let entry = |(name, value): (N, V)| (Arc::from(name.as_ref()), value.into());
         Self { entries: iter.into_iter().map(entry).collect() }
     }
-}
-
-/// A context does not fit a schema.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum ContextError {
-    /// A feature has no value.
-    #[error("the context lacks the feature {}; add it", quoted(feature))]
-    Missing { feature: String },
-    /// A feature's value is of the other kind.
-    #[error("the feature {} should be {expected}, found {}", quoted(feature), quoted(found))]
-    Kind { feature: String, expected: FeatureKind, found: String },
 }

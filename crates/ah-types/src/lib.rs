@@ -57,7 +57,7 @@ mod unsure;
 
 pub use choice::{ChoiceId, Outcome, median};
 pub use clause::Clause;
-pub use context::{Context, ContextError, Scalar, Value};
+pub use context::{Context, Scalar, Value};
 pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch, Identity, admits, capability_identity};
 pub use fault::{ColumnPlace, Fault, RowNumber};

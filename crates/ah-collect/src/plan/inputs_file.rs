@@ -41,9 +41,9 @@ fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowN
     let log = ah_types::log::read_bytes(path, bytes, ReadOptions::default())?;
     let fits = |context: Context| match context.row(schema) {
         Ok(_) => Ok((None, context)),
-        Err(e) => {
+        Err(found) => {
             let (expected, hint) = ("a column for each feature", "see ah-collect list");
-            Err(Fault::new(expected, e.to_string(), hint).at(path, RowNumber::Line(2)).into())
+            Err(Fault::new(expected, found, hint).at(path, RowNumber::Line(2)).into())
         }
     };
     (0..log.inputs.len()).map(|i| fits(log.context(i))).collect()

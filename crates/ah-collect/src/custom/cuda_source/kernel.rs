@@ -104,7 +104,7 @@ impl CudaKernel {
 
     /// Returns the launches on this input.
     pub(super) fn plan(&self, context: &Context) -> Result<InputPlan, String> {
-        let features = context.row(&self.features).map_err(|e| e.to_string())?;
+        let features = context.row(&self.features)?;
         let (buffers, arguments) = self.arguments.plan(&features)?;
         let launches: Vec<_> = self.choices.iter().map(|choice| self.launch(&features, choice)).collect();
         let reference = match &self.reference {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, OutputError, exit};
-use ah_types::shown::quoted;
 use ah_types::{InvalidModel, ModelError, log};
 
 /// Code cannot be generated.
@@ -25,13 +24,6 @@ pub enum CodegenError {
     /// `--rows` is missing, or its log does not serve the model.
     #[error("{option}: expected {expected}")]
     Rows { option: &'static str, expected: String },
-    /// Two logged features would have one identifier.
-    #[error(
-        "the features {} and {} would both be `{identifier}` in code, so callers could not tell them apart; rename one of them in the log",
-        quoted(a),
-        quoted(b)
-    )]
-    NamesAlike { a: String, b: String, identifier: String },
     /// The model was learned for other programs.
     #[error(
         "--target {asked}: the model was learned for {learned}, where a decision has another price; learn it with ah-train --target {asked}, or \

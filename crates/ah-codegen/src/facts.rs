@@ -138,11 +138,8 @@ impl<'m> Facts<'m> {
             Expr::Unary(op, a) => self.unary(*op, a),
             Expr::Binary(op, a, b) => self.binary(*op, a, b),
             Expr::If(c, a, b) => {
-                let truth = self.range(c);
-                let none = Range { nan: truth.nan, low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
-                let sides = [(truth.has(1.0), a, true), (truth.has(0.0), b, false)];
-                let possible = sides.into_iter().filter(|side| side.0);
-                possible.fold(none, |all, (_, side, value)| all.or(self.with(c, value).range(side)))
+                let [a, b] = [(a, true), (b, false)].map(|(side, value)| self.with(c, value).range(side));
+                Range { nan: a.nan || b.nan || self.range(c).nan, ..a.or(b) }
             }
         }
     }

@@ -7,7 +7,7 @@ use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::body::Builder;
 use crate::code::{Binds, Code};
-use crate::facts::{Facts, Range, WHOLE, is_named, membership, opposite};
+use crate::facts::{Facts, Range, WHOLE, membership, opposite};
 
 /// The most characters of an expression, less the statement around it.
 const WIDTH: usize = 90;
@@ -221,15 +221,8 @@ impl Builder<'_, '_> {
             }
             (_, Expr::Binary(op @ (Binary::Same | Binary::Differ), first, second)) => {
                 let [[a, a_defined], [b, b_defined]] = [first, second].map(|x| self.category(x, facts));
-                let are_texts = a.reads.is_empty() && b.reads.is_empty();
-                let same =
-                    if are_texts { self.syntax.truth(a == b) } else { self.syntax.same(self.names, &a, &b) };
-                let mut defined = self.and(&a_defined, &b_defined);
-                if range.nan && !is_named(first) && !is_named(second) {
-                    let names = Vec::from_iter(facts.names());
-                    let [a, b] = [a, b].map(|code| self.syntax.is_in(self.names, &code, &names));
-                    defined = self.and(&defined, &self.or(&a, &b));
-                }
+                let (same, defined) =
+                    (self.syntax.same(self.names, &a, &b), self.and(&a_defined, &b_defined));
                 [if *op == Binary::Same { same } else { self.syntax.not(&same) }, defined]
             }
             (_, Expr::If(..)) => self.if_else(expr, facts, Self::truth),

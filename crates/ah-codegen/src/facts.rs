@@ -80,7 +80,7 @@ impl Range {
     }
 }
 
-/// Categories that a feature may have; `None` is any that the model does not name.
+/// Categories that a feature may have; `None` is any other one.
 pub type Categories = BTreeSet<Option<String>>;
 
 /// What holds at one place of the code.
@@ -166,13 +166,12 @@ impl<'m> Facts<'m> {
         match op {
             Binary::And => return self.both(left, right, true),
             Binary::Or => return self.both(left, right, false).opposite(),
-            Binary::Same => return self.same(left, right),
-            Binary::Differ => return self.same(left, right).opposite(),
             _ => {}
         }
         let (a, b) = (self.range(left), self.range(right));
         let (nan, whole) = (a.nan || b.nan, a.whole && b.whole);
         match op {
+            Binary::Same | Binary::Differ => Range { nan, ..TRUTH },
             Binary::Compare(op) => Range::truth(may_hold(op, a, b), may_hold(opposite(op), a, b), nan),
             Binary::Rem if b.low > 0.0 && a.is_finite() => {
                 let high = if a.low >= 0.0 { b.high.min(a.high) } else { b.high };
@@ -209,14 +208,6 @@ impl<'m> Facts<'m> {
         }
         let second = side(self.with(a, value).range(b));
         Range { low: first.low.min(second.low), nan: first.nan || second.nan, ..second }
-    }
-
-    fn same(&self, a: &Expr, b: &Expr) -> Range {
-        let nan = self.range(a).nan || self.range(b).nan;
-        match (a, b) {
-            (Expr::Text(a), Expr::Text(b)) => Range::truth(a == b, a != b, false),
-            _ => Range { nan: nan || !is_named(a) && !is_named(b), ..TRUTH },
-        }
     }
 
     /// Returns what holds where the expression stands, so wherever a variable of it is read.
@@ -327,16 +318,20 @@ impl<'m> Facts<'m> {
         if self.is_truth(slot) {
             return ["False", "True"].map(|text| Some(text.to_owned())).into();
         }
-        self.names().into_iter().map(Some).chain([None]).collect()
-    }
-
-    /// Returns the categories that the model names.
-    pub fn names(&self) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        self.model.for_each_name(&mut |name| {
-            names.insert(name.to_owned());
-        });
-        names
+        // Those of the training data, and those in expressions.
+        let model = self.model;
+        let mut possible: Categories =
+            model.categories[slot].iter().cloned().map(Some).chain([None]).collect();
+        let conditions =
+            model.precondition.iter().chain(model.eligible.values()).map(|condition| &condition.typed);
+        for expr in model.features.derived().iter().map(|(_, expr)| expr).chain(conditions) {
+            expr.for_each(&mut |part| {
+                if let Expr::Text(text) = part {
+                    possible.insert(Some(text.clone()));
+                }
+            });
+        }
+        possible
     }
 
     /// Returns true for a categorical feature that is only ever true or false: it is a truth value in code.
@@ -370,12 +365,6 @@ pub fn membership(expr: &Expr) -> Option<(usize, Vec<String>, bool)> {
         }
         _ => None,
     }
-}
-
-/// Returns true for a category that the model names, or that is a truth value. The model tells two categories apart only if it names
-/// one of them.
-pub fn is_named(expr: &Expr) -> bool {
-    matches!(expr, Expr::Text(_)) || expr.ty() == Type::Bool
 }
 
 /// Returns whether a comparison of these numbers may hold.

@@ -191,8 +191,4 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
             Some(i) => self.features.executed.get(i)?.category(self),
         }
     }
-
-    fn tells_apart(&self, category: &str) -> bool {
-        self.values.tells_apart(category)
-    }
 }

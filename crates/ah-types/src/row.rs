@@ -16,14 +16,6 @@ pub trait Row {
     fn category(&self, slot: usize) -> Option<&str> {
         self.scalar(slot).and_then(Scalar::category)
     }
-
-    /// Returns whether this category certainly differs from every other one. Generated code has one value
-    /// for all categories that the model does not name, so it cannot compare two of them. In a model's
-    /// decision, such a comparison is therefore undefined.
-    fn tells_apart(&self, category: &str) -> bool {
-        let _ = category;
-        true
-    }
 }
 
 impl Row for [Value] {

@@ -40,8 +40,8 @@ impl Expr {
             Self::Binary(Binary::And, a, b) => Some(a.truth(row)? && b.truth(row)?),
             Self::Binary(Binary::Or, a, b) => Some(a.truth(row)? || b.truth(row)?),
             Self::Binary(Binary::Compare(op), a, b) => op.holds(a.number(row), b.number(row)),
-            Self::Binary(Binary::Same, a, b) => same(a, b, row),
-            Self::Binary(Binary::Differ, a, b) => Some(!same(a, b, row)?),
+            Self::Binary(Binary::Same, a, b) => Some(a.category(row)? == b.category(row)?),
+            Self::Binary(Binary::Differ, a, b) => Some(a.category(row)? != b.category(row)?),
             Self::If(c, a, b) => if c.truth(row)? { a } else { b }.truth(row),
             Self::Number(_) | Self::Text(_) | Self::Feature(_) | Self::Unary(..) | Self::Binary(..) => None,
         }
@@ -76,12 +76,4 @@ fn choose(c: &Expr, a: &Expr, b: &Expr, row: &(impl Row + ?Sized)) -> f64 {
         Some(false) => b.number(row),
         None => f64::NAN,
     }
-}
-
-fn same(a: &Expr, b: &Expr, row: &(impl Row + ?Sized)) -> Option<bool> {
-    let is_known = |e: &Expr| matches!(e, Expr::Text(_)) || e.ty() == Type::Bool;
-    let is_named = is_known(a) || is_known(b);
-    let (a, b) = (a.category(row)?, b.category(row)?);
-    // The expression itself names this category, so no further check is needed.
-    (is_named || row.tells_apart(a) || row.tells_apart(b)).then_some(a == b)
 }

@@ -21,8 +21,7 @@
 //! `ctz` counts the trailing zero bits of a whole number and is 64 for 0.
 //!
 //! All numbers are f64. `a % b` has the sign of `b`, as in Python. *Undefined* are division and `%` by
-//! zero, `log2` of zero or less, `ctz` of a number that is not whole, the equality of two categories that a
-//! model does not name (it cannot [tell them apart](crate::Row::tells_apart)), NaN, and every result
+//! zero, `log2` of zero or less, `ctz` of a number that is not whole, NaN, and every result
 //! computed from an undefined value. `and`, `or` and `if` compute only what they need, left to right, so `m
 //! != 0 and k / m > 2` is defined for `m = 0`.
 

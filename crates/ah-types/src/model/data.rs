@@ -215,28 +215,6 @@ impl Model {
         contains(&self.categories[slot], category)
     }
 
-    /// Calls `f` with every category that the model names, some more than once: first truth values, then
-    /// the categories of the training data, then those in expressions. Generated code distinguishes only
-    /// these.
-    pub fn for_each_name<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
-        ["False", "True"].into_iter().for_each(&mut *f);
-        self.categories.iter().flatten().for_each(|name| f(name));
-        let mut text = |part: &'a Expr| {
-            if let Expr::Text(text) = part {
-                f(text);
-            }
-        };
-        self.features.derived().iter().for_each(|(_, typed)| typed.for_each(&mut text));
-        self.precondition.iter().chain(self.eligible.values()).for_each(|p| p.typed.for_each(&mut text));
-    }
-
-    /// Returns true if the model [names](Self::for_each_name) this category.
-    pub fn names(&self, category: &str) -> bool {
-        let mut found = false;
-        self.for_each_name(&mut |name| found |= name == category);
-        found
-    }
-
     /// Returns the values of the logged features in a context, by slot. A feature that is missing or of the
     /// other kind becomes NaN (a number) or the empty category. A decision that needs it is *unsure*, unless training
     /// saw it missing too.

@@ -179,8 +179,4 @@ impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
     fn category(&self, slot: usize) -> Option<&str> {
         self.values.category(slot).or_else(|| self.has_missing_category(slot).then_some(""))
     }
-
-    fn tells_apart(&self, category: &str) -> bool {
-        self.model.names(category)
-    }
 }

@@ -227,7 +227,7 @@ fn a_malformed_file_is_answered_with_the_place() {
 
 /// `if x == y then 1 else 0` on two categorical features.
 #[test]
-fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
+fn two_categorical_features_compare() {
     let schema = Schema::new([Feature::categorical("x"), Feature::categorical("y")]).unwrap();
     let derived = [DerivedFeature { name: "same".into(), expression: "x == y or x == \"mentioned\"".into() }];
     let model = Model {
@@ -249,8 +249,8 @@ fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
     assert_eq!(decide("True", "True"), Ok("b".into()));
     assert_eq!(decide("seen", "new"), Ok("a".into()));
     assert_eq!(decide("new", "mentioned"), Ok("a".into()));
-    assert_eq!(decide("new", "new"), Err(Unsure::Undefined(2)));
-    assert_eq!(decide("new", "newer"), Err(Unsure::Undefined(2)));
+    assert_eq!(decide("new", "new"), Ok("b".into()));
+    assert_eq!(decide("new", "newer"), Ok("a".into()));
 }
 
 #[test]

@@ -23,21 +23,15 @@ pub fn columns(choices: &[String], effects: &[f64]) -> Vec<Vec<f64>> {
         let ranks = text_ranks(&values, effects);
         let number = |value: &Option<FieldValue>| match value {
             None => f64::NAN,
-            Some(value) => ranks.as_ref().map_or_else(|| number(value), |ranks| ranks[&value.to_string()]),
+            Some(value) => match &ranks {
+                None => value.number().unwrap_or(f64::NAN),
+                Some(ranks) => ranks[&value.to_string()],
+            },
         };
         values.iter().map(number).collect()
     };
     let is_constant = |field: &Vec<f64>| field.windows(2).all(|pair| pair[0] == pair[1]);
     by_key.into_values().map(field).filter(|field| !is_constant(field)).collect()
-}
-
-fn number(value: &FieldValue) -> f64 {
-    match value {
-        FieldValue::Integer(whole) => *whole as f64,
-        FieldValue::Number(number) => *number,
-        FieldValue::Truth(truth) => f64::from(u8::from(*truth)),
-        FieldValue::Text(_) => f64::NAN,
-    }
 }
 
 /// Returns the rank of each value of a field by the mean effect of its choices; `None` if all values are numbers.

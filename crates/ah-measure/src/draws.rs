@@ -2,51 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{Context, Feature, FeatureKind, Optimization, Value};
+use ah_types::{Context, Feature, FeatureKind, FieldValue, Optimization, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::sampling::{self, Rng};
-
-/// A value in TOML.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number, a text, true or false")]
-pub enum ScalarText {
-    /// A whole number.
-    Integer(i64),
-    /// A number.
-    Float(f64),
-    /// A truth value.
-    Bool(bool),
-    /// A text.
-    Text(String),
-}
-
-impl ScalarText {
-    /// Returns the value of a feature.
-    pub fn value(&self) -> Value {
-        match self {
-            Self::Integer(x) => Value::from(*x),
-            Self::Float(x) => Value::from(*x),
-            Self::Bool(b) => Value::from(*b),
-            Self::Text(text) => Value::from(text.as_str()),
-        }
-    }
-
-    /// Returns the text of a parameter.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Bool(b) => b.to_string(),
-            other => other.value().to_string(),
-        }
-    }
-}
 
 /// How a feature is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a list of values, or { from = 1, to = 9 }")]
 pub enum Draw {
     /// One of these, with equal probability.
-    OneOf(Vec<ScalarText>),
+    OneOf(Vec<FieldValue>),
     /// A whole number; each octave has the same probability.
     Range {
         /// The least one.

@@ -1,14 +1,18 @@
-//! Structured choices: names such as `BLOCK_M=64_num_warps=4`, which list fields.
+//! Structured choices: names such as `BLOCK_M=64_num_warps=4`, which list fields. Values in TOML are of the same types.
 
 use std::fmt;
 
-/// A value of a field.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[serde(untagged)]
+use serde::{Deserialize, Serialize};
+
+use crate::context::Value;
+
+/// A value of a field, or in TOML.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number, a text, true or false")]
 pub enum FieldValue {
     /// A whole number, written as Rust would write it.
     Integer(i64),
-    /// A number with a decimal point.
+    /// A number with a decimal point; in TOML also another one.
     Number(f64),
     /// `True` or `False`.
     Truth(bool),
@@ -36,6 +40,25 @@ pub fn fields(name: &str) -> Option<Vec<(String, FieldValue)>> {
 }
 
 impl FieldValue {
+    /// Returns the number, 0 or 1 for a truth value; `None` for a text.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(whole) => Some(*whole as f64),
+            Self::Number(x) => Some(*x),
+            Self::Truth(truth) => Some(f64::from(u8::from(*truth))),
+            Self::Text(_) => None,
+        }
+    }
+
+    /// Returns the value of a feature: a number, or a category.
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Truth(truth) => Value::from(*truth),
+            Self::Text(text) => Value::from(text.as_str()),
+            number => Value::from(number.number().unwrap_or(f64::NAN)),
+        }
+    }
+
     fn parse(text: &str) -> Self {
         if let Ok(truth) = text.to_ascii_lowercase().parse()
             && matches!(text, "True" | "False")

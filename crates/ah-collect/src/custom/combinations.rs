@@ -1,13 +1,13 @@
 //! Combinations of parameters: each is a choice of a command or of a CUDA kernel.
 
-use ah_measure::draws::ScalarText;
+use ah_types::FieldValue;
 
 use crate::worker::MOST_CHOICES;
 
 /// Returns every combination of a value for each name; `None` if there are more than [`MOST_CHOICES`].
 pub(super) fn combinations<'a>(
-    parameters: impl Iterator<Item = (&'a String, &'a Vec<ScalarText>)>,
-) -> Option<Vec<Vec<(&'a str, &'a ScalarText)>>> {
+    parameters: impl Iterator<Item = (&'a String, &'a Vec<FieldValue>)>,
+) -> Option<Vec<Vec<(&'a str, &'a FieldValue)>>> {
     let mut all = vec![Vec::new()];
     for (name, values) in parameters {
         let longer =

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ah_measure::draws::{self, Inputs, ScalarText};
-use ah_types::Optimization;
+use ah_measure::draws::{self, Inputs};
 use ah_types::hash::fnv1a;
+use ah_types::{FieldValue, Optimization};
 use serde::Deserialize;
 
 use crate::custom::combinations::{combinations, is_identifier};
@@ -26,7 +26,7 @@ pub(in crate::custom) struct CommandsTable {
     choices: BTreeMap<String, String>,
     /// The values of each parameter. A choice that uses parameters becomes one choice for each of their combinations.
     #[serde(default)]
-    parameters: BTreeMap<String, Vec<ScalarText>>,
+    parameters: BTreeMap<String, Vec<FieldValue>>,
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
     pub(super) inputs: Inputs,
@@ -117,7 +117,7 @@ impl CommandsTable {
             let wrong = |e: String| format!("commands.choices.{name:?}: {e}");
             let uses =
                 |text: &str, parameter: &str| variables(text).iter().any(|(.., used)| *used == parameter);
-            let used: BTreeMap<&String, &Vec<ScalarText>> = (self.parameters.iter())
+            let used: BTreeMap<&String, &Vec<FieldValue>> = (self.parameters.iter())
                 .filter(|(parameter, _)| uses(name, parameter) || uses(command, parameter))
                 .collect();
             if let Some(parameter) = used.iter().find(|(p, values)| values.len() > 1 && !uses(name, p)) {
@@ -129,9 +129,14 @@ impl CommandsTable {
             let combinations = combinations(used.into_iter());
             let combinations = combinations
                 .ok_or_else(|| wrong(format!("more than {MOST_CHOICES} combinations; list fewer values")))?;
+            // As a shell has them.
+            let text = |value: &FieldValue| match value {
+                FieldValue::Truth(truth) => truth.to_string(),
+                other => other.value().to_string(),
+            };
             for combination in combinations {
                 let parameters =
-                    combination.into_iter().map(|(name, value)| (name.to_owned(), value.text())).collect();
+                    combination.into_iter().map(|(name, value)| (name.to_owned(), text(value))).collect();
                 let name = fill(name, &parameters).map_err(wrong)?;
                 choices.push(CommandChoice { name, command: command.clone(), parameters });
             }

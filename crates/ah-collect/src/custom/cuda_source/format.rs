@@ -8,7 +8,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::expression::Located;
-use ah_measure::draws::{Inputs, ScalarText};
+use ah_measure::draws::Inputs;
+use ah_types::FieldValue;
 
 /// The table.
 #[derive(Debug, Deserialize)]
@@ -26,7 +27,7 @@ pub(in crate::custom) struct CudaTable {
     pub(super) shared_memory: Option<Located>,
     /// The values of each compile-time parameter, a macro of the source. Each combination that the
     /// constraints allow is a choice.
-    pub(super) parameters: BTreeMap<String, Spanned<Vec<ScalarText>>>,
+    pub(super) parameters: BTreeMap<String, Spanned<Vec<FieldValue>>>,
     /// Conditions that a choice must meet; one that names features is checked on each input.
     #[serde(default)]
     pub(super) constraints: Vec<Located>,

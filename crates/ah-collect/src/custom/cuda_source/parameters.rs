@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{Feature, FeatureKind, Precondition, Schema, Value};
+use ah_types::{Feature, FeatureKind, FieldValue, Precondition, Schema, Value};
 use toml::Spanned;
 
 use super::mistake::Mistake;
 use crate::custom::combinations::{combinations, is_identifier};
 use crate::worker::{MOST_CHOICES, check_choices};
-use ah_measure::draws::ScalarText;
 
 /// One configuration of the kernel.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(super) struct CudaChoice {
 /// Returns the features, followed by the parameters.
 pub(super) fn extend(
     features: &Schema,
-    parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
+    parameters: &BTreeMap<String, Spanned<Vec<FieldValue>>>,
 ) -> Result<Schema, Mistake> {
     let mut all = features.clone();
     for (name, values) in parameters {
@@ -52,16 +51,13 @@ pub(super) fn extend(
 
 /// Returns the value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs
 /// them.
-fn parameter(value: &ScalarText) -> Value {
-    match value {
-        ScalarText::Bool(b) => Value::from(f64::from(u8::from(*b))),
-        other => other.value(),
-    }
+fn parameter(value: &FieldValue) -> Value {
+    value.number().map_or_else(|| value.value(), Value::from)
 }
 
 /// Returns every combination of the parameters that these conditions allow.
 pub(super) fn choices(
-    parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
+    parameters: &BTreeMap<String, Spanned<Vec<FieldValue>>>,
     features: &Schema,
     conditions: &[Precondition],
 ) -> Result<Vec<CudaChoice>, Mistake> {

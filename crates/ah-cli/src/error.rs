@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use ah_types::FileError;
 use ah_types::log::LogError;
-use ah_types::{ModelError, OptimizationError};
 
 use crate::exit;
 use crate::messages;
@@ -34,20 +34,11 @@ impl FatalError for LogError {
     }
 }
 
-impl FatalError for ModelError {
+impl FatalError for FileError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Io { .. } => exit::IO,
-            Self::Invalid { .. } => exit::BAD_INPUT,
-        }
-    }
-}
-
-impl FatalError for OptimizationError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Io { .. } => exit::IO,
-            _ => exit::BAD_INPUT,
+            Self::Invalid(_) => exit::BAD_INPUT,
         }
     }
 }

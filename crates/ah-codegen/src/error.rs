@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, OutputError, exit};
-use ah_types::{InvalidModel, ModelError, log};
+use ah_types::{FileError, InvalidModel, log};
 
 /// Code cannot be generated.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ use ah_types::{InvalidModel, ModelError, log};
 pub enum CodegenError {
     /// The model file cannot be used.
     #[error(transparent)]
-    Model(#[from] ModelError),
+    Model(#[from] FileError),
     /// The model in memory breaks an invariant.
     #[error(transparent)]
     Invalid(InvalidModel),

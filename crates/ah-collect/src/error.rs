@@ -1,6 +1,6 @@
 //! Errors that end a run.
 
-use ah_types::OptimizationError;
+use ah_types::FileError;
 use ah_types::log::LogError;
 
 /// A run cannot start or continue.
@@ -11,7 +11,7 @@ pub(crate) enum CollectError {
     Log(#[from] LogError),
     /// The optimization is unknown or malformed.
     #[error(transparent)]
-    Optimization(#[from] OptimizationError),
+    Optimization(#[from] FileError),
     /// Another collector measures the same inputs into the same log.
     #[error("{0}")]
     Busy(String),

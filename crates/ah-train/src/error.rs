@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ah_types::log::LogError;
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{DerivedError, ModelError, OptimizationError};
+use ah_types::{DerivedError, FileError};
 
 /// A training or an evaluation cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -17,9 +17,9 @@ pub enum TrainError {
     /// A log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// An optimization cannot be read, or the log's name is not the name of a built-in one.
+    /// An optimization or a model cannot be used, or the log's name is not the name of a built-in optimization.
     #[error(transparent)]
-    Optimization(#[from] OptimizationError),
+    File(#[from] FileError),
     /// A derived feature of the optimization does not fit the log.
     #[error("optimization {optimization:?}: {source}")]
     Derived { optimization: String, source: Box<DerivedError> },
@@ -61,9 +61,6 @@ pub enum TrainError {
     /// The log has more features than learning has memory for.
     #[error("expected at most {most} features, found {found}; leave columns out of the log")]
     TooManyFeatures { most: usize, found: usize },
-    /// The model cannot be read or written.
-    #[error(transparent)]
-    Model(#[from] ModelError),
     /// Another file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { path: PathBuf, action: &'static str, source: std::io::Error },
@@ -88,8 +85,7 @@ impl ah_cli::FatalError for TrainError {
         match self {
             Self::Parameter { .. } | Self::UnknownChoice { .. } => exit::USAGE,
             Self::Log(e) => e.exit_code(),
-            Self::Model(e) => e.exit_code(),
-            Self::Optimization(e) => e.exit_code(),
+            Self::File(e) => e.exit_code(),
             Self::Io { .. } => exit::IO,
             Self::Derived { .. }
             | Self::Expression { .. }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
 use crate::expr::{self, Expr, ExprError};
-use crate::feature::{DuplicateFeature, Feature, Schema};
+use crate::feature::{Feature, Schema};
 use crate::row::Row;
 use crate::shown::quoted;
 
@@ -22,24 +22,10 @@ pub struct DerivedFeature {
     pub expression: String,
 }
 
-/// A derived feature cannot be used.
+/// A derived feature cannot be used: a sentence.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum DerivedError {
-    /// Its expression is malformed, or does not fit the schema.
-    #[error("derived feature {}: {source}", quoted(name))]
-    Expression { name: String, source: ExprError },
-    /// Another feature has its name.
-    #[error(transparent)]
-    Duplicate(#[from] DuplicateFeature),
-    /// It takes too many operations: derived features that use derived features multiply, so computing it
-    /// could take for ever.
-    #[error(
-        "derived feature {} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed",
-        quoted(name)
-    )]
-    TooCostly { name: String, cost: u64 },
-}
+#[error("{0}")]
+pub struct DerivedError(pub String);
 
 /// Most operations that one derived feature may take for one row. They may nest as deep as they are many: a
 /// chain of 10,000 overflows the stack of a thread.
@@ -66,7 +52,8 @@ impl Features {
         let mut costs = vec![1; base.len()];
         let mut resolved = Vec::with_capacity(derived.len());
         for d in derived {
-            let wrong = |source| DerivedError::Expression { name: d.name.clone(), source };
+            let name = quoted(&d.name);
+            let wrong = |e: ExprError| DerivedError(format!("derived feature {name}: {e}"));
             let parsed = expr::parse(&d.expression).map_err(wrong)?;
             let typed = parsed.resolve(&all).map_err(wrong)?;
             let mut cost: u64 = 0;
@@ -75,13 +62,16 @@ impl Features {
                     cost.saturating_add(if let Expr::Feature(slot) = part { costs[slot.index] } else { 1 });
             });
             if cost > MAX_COST {
-                return Err(DerivedError::TooCostly { name: d.name.clone(), cost });
+                // Derived features that use derived features multiply: computing this one could take for ever.
+                return Err(DerivedError(format!(
+                    "derived feature {name} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed"
+                )));
             }
             costs.push(cost);
             let mut feature = Feature::numerical(&d.name);
             feature.kind = typed.ty().kind();
             feature.description = Some(parsed.to_string());
-            all.push(feature)?;
+            all.push(feature).map_err(|e| DerivedError(e.to_string()))?;
             resolved.push((d.clone(), typed));
         }
         let executed = expr::share(&resolved.iter().map(|(_, typed)| typed).collect::<Vec<_>>(), base.len());

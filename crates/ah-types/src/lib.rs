@@ -55,6 +55,7 @@ mod timing;
 mod tree;
 mod unsure;
 
+pub use artefact::FileError;
 pub use choice::{ChoiceId, Outcome, median};
 pub use clause::Clause;
 pub use context::{Context, Scalar, Value};
@@ -64,13 +65,12 @@ pub use fault::{ColumnPlace, Fault, RowNumber};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{
-    BoosterTables, InvalidModel, LogRecord, LoggedRow, Model, ModelError, Precondition, Promise, PromiseMode,
-    Provenance, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
+    BoosterTables, InvalidModel, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance,
+    ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
 };
 pub use number::number;
 pub use optimization::{
-    ChoiceRule, DevicePrecondition, LogOptimization, Objective, Optimization, OptimizationError, Target,
-    named,
+    ChoiceRule, DevicePrecondition, LogOptimization, Objective, Optimization, Target, named,
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ah_types::Optimization;
 use ah_types::shown::did_you_mean;
-use ah_types::{Optimization, OptimizationError};
 use serde::Deserialize;
 
 use super::command::{Commands, CommandsTable};
@@ -40,7 +40,7 @@ impl OptimizationFile {
     pub(crate) fn read(path: &Path) -> Result<Self, CollectError> {
         let text = Optimization::read_text(path)?;
         let optimization = Optimization::parse(&text, path)?;
-        let malformed = |message: String| OptimizationError::Toml { path: path.to_owned(), message };
+        let malformed = |message: String| Optimization::malformed(path, &message);
         let choices = match Optimization::parse_as(&text, path)? {
             Tables { commands: Some(table), .. } => {
                 let commands = table.check(&optimization).map_err(malformed)?;

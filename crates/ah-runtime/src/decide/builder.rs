@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use ah_types::expr::{self, ExprError};
 use ah_types::{
-    DerivedError, DerivedFeature, Device, DuplicateFeature, Feature, Features, ModelError, Optimization,
-    OptimizationError, Schema, TimingPolicy,
+    DerivedError, DerivedFeature, Device, DuplicateFeature, Feature, Features, FileError, Optimization,
+    Schema, TimingPolicy,
 };
 
 use arc_swap::ArcSwap;
@@ -71,12 +71,9 @@ pub enum SetupError {
     /// The precondition is malformed, does not fit the features, or is not a truth value.
     #[error("precondition: {0}")]
     Precondition(#[from] ExprError),
-    /// The optimization is malformed.
+    /// The optimization or a model file cannot be used.
     #[error(transparent)]
-    Optimization(#[from] OptimizationError),
-    /// A model file cannot be used.
-    #[error(transparent)]
-    Model(#[from] ModelError),
+    File(#[from] FileError),
     /// A given heuristic or model decides another optimization.
     #[error("{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point")]
     OtherOptimization { name: String, heuristic: String, optimization: String },

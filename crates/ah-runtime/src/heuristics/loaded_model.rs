@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ah_types::{
-    ChoiceId, Device, DeviceMismatch, Model, ModelError, Scalar, Sums, Tables, Unsure, Value, admits,
+    ChoiceId, Device, DeviceMismatch, FileError, Model, Scalar, Sums, Tables, Unsure, Value, admits,
 };
 
 use super::heuristic::Heuristic;
@@ -20,8 +20,8 @@ impl LoadedModel {
     /// Reads and checks a `model.json`.
     ///
     /// # Errors
-    /// [`ModelError`] names the file and what is wrong with it.
-    pub fn read(path: &Path) -> Result<Self, ModelError> {
+    /// [`FileError`] names the file and what is wrong with it.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
         Model::read(path).map(Self::from)
     }
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
-use super::error::{InvalidModel, ModelError};
+use super::error::InvalidModel;
 use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
-use crate::artefact;
+use crate::artefact::{self, FileError};
 use crate::choice::ChoiceId;
 use crate::derived::{DerivedFeature, Features};
 use crate::device::Device;
@@ -70,9 +70,9 @@ impl Model {
     /// Reads and checks a `model.json`.
     ///
     /// # Errors
-    /// [`ModelError`] with the file and the mistake.
-    pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let text = artefact::read_text(path, MAX_MIB).map_err(io(path, "read"))?;
+    /// [`FileError`] with the file and the mistake.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = artefact::read_text(path, MAX_MIB).map_err(FileError::io(path, "read the model"))?;
         Self::parse(&text).map_err(invalid(path))
     }
 
@@ -132,22 +132,20 @@ impl Model {
     /// a part.
     ///
     /// # Errors
-    /// [`ModelError`] if the model is not valid or cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), ModelError> {
+    /// [`FileError`] if the model is not valid or cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), FileError> {
         self.validate().map_err(invalid(path))?;
         let json = self.to_json().into_bytes();
         let is_packed = path.extension().is_some_and(|end| end == "gz");
         let bytes = if is_packed { artefact::packed(&json) } else { Ok(json) };
-        bytes.and_then(|bytes| artefact::write_atomic(path, &bytes)).map_err(io(path, "write"))
+        bytes
+            .and_then(|bytes| artefact::write_atomic(path, &bytes))
+            .map_err(FileError::io(path, "write the model"))
     }
 }
 
-fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> ModelError {
-    move |source| ModelError::Io { path: path.to_owned(), action, source }
-}
-
-fn invalid(path: &Path) -> impl FnOnce(InvalidModel) -> ModelError {
-    move |source| ModelError::Invalid { path: path.to_owned(), source }
+fn invalid(path: &Path) -> impl FnOnce(InvalidModel) -> FileError {
+    move |problem| FileError::Invalid(format!("{}: not a valid model: {problem}", path.display()))
 }
 
 fn from_json(text: &str) -> Result<ModelFile, String> {

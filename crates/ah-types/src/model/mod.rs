@@ -16,5 +16,5 @@ mod validate;
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree, add_row};
 pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance};
 pub use decide::LoggedRow;
-pub use error::{InvalidModel, ModelError};
+pub use error::InvalidModel;
 pub use tables::{BoosterTables, Reached, Sums, Tables};

@@ -6,12 +6,13 @@ use rustc_hash::FxHashSet;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::error::OptimizationError;
+use crate::artefact::FileError;
 use crate::derived::DerivedFeature;
 use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::log::Metadata;
+use crate::shown::quoted;
 
 /// A decision point: the features, the fallback, and the rules of its heuristics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,10 +103,10 @@ impl Optimization {
     /// Returns the logged features as a schema.
     ///
     /// # Errors
-    /// [`OptimizationError::Duplicate`] when two share a name.
-    pub fn schema(&self) -> Result<Schema, OptimizationError> {
+    /// [`FileError::Invalid`] when two share a name.
+    pub fn schema(&self) -> Result<Schema, FileError> {
         Schema::new(self.features.iter().cloned())
-            .map_err(|source| OptimizationError::Duplicate { name: self.name.clone(), source })
+            .map_err(|e| FileError::Invalid(format!("optimization {}: {e}", quoted(&self.name))))
     }
 
     /// Returns the derived features that a log with this schema allows, and the names of those left out

@@ -5,12 +5,11 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::definition::Optimization;
-use super::error::OptimizationError;
-use crate::artefact;
+use crate::artefact::{self, FileError};
 use crate::device::DEVICE_FEATURES;
 use crate::feature::Feature;
 use crate::log::Log;
-use crate::shown::{listed, quoted};
+use crate::shown::{did_you_mean, listed, quoted, reason};
 
 /// The largest file that is read.
 const MAX_MIB: u64 = 16;
@@ -86,48 +85,55 @@ impl Optimization {
     /// Returns the built-in optimization of this name.
     ///
     /// # Errors
-    /// [`OptimizationError::Unknown`] lists the names that exist.
-    pub fn built_in(name: &str) -> Result<Self, OptimizationError> {
-        let (file, text) =
-            BUILT_IN.iter().find(|(n, _)| *n == name).ok_or_else(|| OptimizationError::Unknown {
-                name: name.to_owned(),
-                known: Self::built_in_names().map(str::to_owned).collect(),
-            })?;
+    /// A sentence that lists the names that exist.
+    pub fn built_in(name: &str) -> Result<Self, FileError> {
+        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+        let (file, text) = found.ok_or_else(|| {
+            let (known, proposal) = (listed(Self::built_in_names()), did_you_mean(name, Self::built_in_names()));
+            let name = quoted(name);
+            FileError::Invalid(format!(
+                "unknown optimization {name}; built in: {known}; for another: --optimization FILE.toml{proposal}"
+            ))
+        })?;
         Self::parse(text, Path::new(&format!("{file}.toml")))
     }
 
     /// Reads an optimization from a TOML file.
     ///
     /// # Errors
-    /// [`OptimizationError`] with the file and, for bad TOML, line and column.
-    pub fn read(path: &Path) -> Result<Self, OptimizationError> {
+    /// [`FileError`] with the file and, for bad TOML, line and column.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
         Self::parse(&Self::read_text(path)?, path)
     }
 
     /// Returns the text of a TOML file, for readers of further tables.
     ///
     /// # Errors
-    /// [`OptimizationError::Io`], also for a file of more than 16 MiB.
-    pub fn read_text(path: &Path) -> Result<String, OptimizationError> {
-        artefact::read_text(path, MAX_MIB)
-            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })
+    /// [`FileError::Io`], also for a file of more than 16 MiB.
+    pub fn read_text(path: &Path) -> Result<String, FileError> {
+        artefact::read_text(path, MAX_MIB).map_err(FileError::io(path, "read the optimization"))
     }
 
     /// Reads an optimization from the text of the TOML file at `path`.
     ///
     /// # Errors
-    /// [`OptimizationError`] with the file and, for bad TOML, line and column.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
+    /// [`FileError`] with the file and, for bad TOML, line and column.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
         let optimization: Self = Self::parse_as(text, path)?;
         optimization.schema()?;
         Ok(optimization)
     }
 
+    /// Returns the error of a file that is no optimization.
+    pub fn malformed(path: &Path, message: &str) -> FileError {
+        FileError::Invalid(format!("{}: not an optimization: {message}", path.display()))
+    }
+
     /// Reads other tables from the text of the TOML file at `path`.
     ///
     /// # Errors
-    /// [`OptimizationError`] with the file, line and column.
-    pub fn parse_as<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T, OptimizationError> {
-        toml::from_str(text).map_err(|e| OptimizationError::toml(path, &e))
+    /// [`FileError`] with the file, line and column.
+    pub fn parse_as<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T, FileError> {
+        toml::from_str(text).map_err(|e| Self::malformed(path, &reason(e.to_string().trim())))
     }
 }

@@ -2,14 +2,12 @@
 //! user adds one by giving its path.
 
 mod definition;
-mod error;
 mod file;
 mod named;
 mod objective;
 mod target;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
-pub use error::OptimizationError;
 pub use file::LogOptimization;
 pub use named::named;
 pub use objective::Objective;

@@ -1,7 +1,7 @@
 //! The expression language: its invariants, and the errors that people read.
 
 use ah_types::expr::{self, Binary, Expr, Type, Unary};
-use ah_types::{DerivedError, DerivedFeature, Feature, Features, Row, Scalar, Schema, Value};
+use ah_types::{DerivedFeature, Feature, Features, Row, Scalar, Schema, Value};
 use proptest::prelude::*;
 
 fn schema() -> Schema {
@@ -136,7 +136,7 @@ fn derived_features_cannot_multiply_for_ever() {
         derived
             .push(DerivedFeature { name: format!("d{i}"), expression: format!("d{} + d{}", i - 1, i - 1) });
     }
-    assert!(matches!(Features::new(schema(), &derived), Err(DerivedError::TooCostly { .. })));
+    assert!(Features::new(schema(), &derived).is_err_and(|e| e.to_string().contains("steps through")));
 }
 
 fn any_expr() -> impl Strategy<Value = Expr<String>> {

@@ -168,13 +168,6 @@ impl Builder<'_, '_> {
         if let Some(value) = self.syntax.literal(c) {
             return if value { a } else { b }.clone();
         }
-        match (self.syntax.literal(a), self.syntax.literal(b)) {
-            (Some(true), _) => return self.or(c, b),
-            (Some(false), _) => return self.and(&self.syntax.not(c), b),
-            (_, Some(true)) => return self.or(&self.syntax.not(c), a),
-            (_, Some(false)) => return self.and(c, a),
-            _ => {}
-        }
         let value = self.syntax.conditional.with(&[c, a, b]);
         if value.text.len() <= WIDTH { value } else { self.hoist(ty, value) }
     }

@@ -274,11 +274,6 @@ impl<'m> Facts<'m> {
 
     /// Notes what the truth of a comparison says of its operands.
     fn learn_comparison(&mut self, op: Comparison, left: &Expr, right: &Expr, truth: Range) {
-        if !truth.nan {
-            for number in [left, right] {
-                self.learn_range(number, f64::NEG_INFINITY, f64::INFINITY, false);
-            }
-        }
         let (a, b, infinity) = (self.range(left), self.range(right), f64::INFINITY);
         if truth.low != truth.high {
             return;

@@ -34,7 +34,7 @@ pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
 ///
 /// # Errors
-/// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
+/// I/O errors, also while reading.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path.is_dir() {
         let why = "it is a directory; give the file inside it";
@@ -53,7 +53,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
         return Ok(Box::new(bytes));
     }
     #[cfg(feature = "gzip")]
-    return Ok(Box::new(crate::gunzip::Gunzip::new(bytes)));
+    return Ok(Box::new(flate2::read::MultiGzDecoder::new(bytes)));
     #[cfg(not(feature = "gzip"))]
     Err(io::Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
 }

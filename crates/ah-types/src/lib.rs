@@ -37,8 +37,6 @@ pub mod expr;
 mod fault;
 mod feature;
 mod fields;
-#[cfg(feature = "gzip")]
-mod gunzip;
 pub mod hash;
 pub mod log;
 mod model;

@@ -1,7 +1,7 @@
 //! Decision trees: the split rule, the descent, and the leaves.
 //!
-//! This file is the only definition of the split rule. Fitting, evaluation and all generated code follow
-//! it:
+//! This file defines the split rule, and [`Model::column_value`](crate::Model::column_value) the compared values. Fitting,
+//! evaluation and all generated code follow them:
 //!
 //! - numerical: `value <= threshold` goes left, everything else right. Thresholds are finite.
 //! - categorical: a value in the set of the test goes right, another *known* category left (PyTorch's one-hot
@@ -62,30 +62,6 @@ pub struct Column {
     pub slot: usize,
     /// For a categorical feature, the categories for which the value is 1, sorted.
     pub categories: Option<Arc<[String]>>,
-}
-
-impl Column {
-    /// Returns the value of this column in a row. `known(slot, category)` returns whether the category is in the training
-    /// data.
-    ///
-    /// # Errors
-    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`].
-    pub fn value(
-        &self,
-        row: &(impl Row + ?Sized),
-        known: impl Fn(usize, &str) -> bool,
-    ) -> Result<f64, Unsure> {
-        let slot = self.slot;
-        match &self.categories {
-            None => Some(row.number(slot)).filter(|x| !x.is_nan()).ok_or(Unsure::Undefined(slot)),
-            Some(categories) => match row.category(slot) {
-                None => Err(Unsure::Undefined(slot)),
-                Some(value) if contains(categories, value) => Ok(1.0),
-                Some(value) if known(slot, value) => Ok(0.0),
-                Some(_) => Err(Unsure::UnknownCategory(slot)),
-            },
-        }
-    }
 }
 
 /// Returns true if this category is in a sorted set.

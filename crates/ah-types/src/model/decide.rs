@@ -11,7 +11,7 @@ use crate::context::{Scalar, Value};
 use crate::feature::FeatureKind;
 use crate::pick::{Ranked, pick};
 use crate::row::Row;
-use crate::tree::{Column, Leaf, RankedChoice, Tree};
+use crate::tree::{Column, Leaf, RankedChoice, Tree, contains};
 use crate::unsure::Unsure;
 
 impl Model {
@@ -75,9 +75,18 @@ impl Model {
     /// # Errors
     /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`].
     pub fn column_value(&self, column: &Column, row: &(impl Row + ?Sized)) -> Result<f64, Unsure> {
-        match column.value(row, |slot, category| self.knows(slot, category)) {
-            Err(Unsure::Undefined(slot)) if self.missing.contains(&slot) => Ok(f64::NEG_INFINITY),
-            value => value,
+        let slot = column.slot;
+        match &column.categories {
+            None => match row.number(slot) {
+                x if !x.is_nan() => Ok(x),
+                _ if self.missing.contains(&slot) => Ok(f64::NEG_INFINITY),
+                _ => Err(Unsure::Undefined(slot)),
+            },
+            Some(set) => match row.category(slot).ok_or(Unsure::Undefined(slot))? {
+                value if contains(set, value) => Ok(1.0),
+                value if self.knows(slot, value) => Ok(0.0),
+                _ => Err(Unsure::UnknownCategory(slot)),
+            },
         }
     }
 

@@ -11,13 +11,6 @@ mod names;
 #[path = "../../crates/ah-codegen/src/text.rs"]
 mod text;
 
-/// The error that `names` returns.
-mod error {
-    pub enum CodegenError {
-        NamesAlike { a: String, b: String, identifier: String },
-    }
-}
-
 use names::{Case, Namer, is_identifier};
 
 const RESERVED: &str = "type self Self class for a b x1";

@@ -65,11 +65,6 @@ impl From<String> for Value {
         Self::Category(Arc::from(s))
     }
 }
-impl From<Arc<str>> for Value {
-    fn from(s: Arc<str>) -> Self {
-        Self::Category(s)
-    }
-}
 macro_rules! from_numbers {
     ($to:ty: $($exact:ty)*; $($wide:ty)*) => {
         $(impl From<$exact> for $to {

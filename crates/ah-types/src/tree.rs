@@ -175,25 +175,25 @@ impl<L> Default for Tree<L> {
     }
 }
 
+/// The leaf at the end of a path, its position, and the tests before it, each with true where the path goes left.
+type Path<'t, L> = (&'t L, usize, Vec<(&'t Test, bool)>);
+
 impl<L> Tree<L> {
-    /// Returns the position of the leaf that an input reaches, by the value of each column.
+    /// Returns the path of an input by the value of each column.
     ///
     /// # Errors
     /// The first error of `value`.
-    pub fn leaf_index(&self, value: impl Fn(&Column) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
-        let mut at = 0;
-        while let Node::Split { test, right } = &self.nodes[at] {
-            let is_left = goes_left(value(&test.column)?, test.threshold);
-            at = if is_left { at + 1 } else { *right as usize };
-        }
-        Ok(at)
-    }
-
-    /// Returns the leaf at this position.
-    pub fn leaf(&self, index: usize) -> Option<&L> {
-        match self.nodes.get(index)? {
-            Node::Leaf(leaf) => Some(leaf),
-            Node::Split { .. } => None,
+    pub fn path(&self, value: impl Fn(&Column) -> Result<f64, Unsure>) -> Result<Path<'_, L>, Unsure> {
+        let (mut at, mut tests) = (0, Vec::new());
+        loop {
+            match &self.nodes[at] {
+                Node::Leaf(leaf) => return Ok((leaf, at, tests)),
+                Node::Split { test, right } => {
+                    let is_left = goes_left(value(&test.column)?, test.threshold);
+                    tests.push((test, is_left));
+                    at = if is_left { at + 1 } else { *right as usize };
+                }
+            }
         }
     }
 
@@ -211,19 +211,5 @@ impl<L> Tree<L> {
             Node::Leaf(_) => None,
             Node::Split { test, .. } => Some(test),
         })
-    }
-
-    /// Returns the number of splits on the longest path.
-    pub fn depth(&self) -> usize {
-        let mut depths = vec![0; self.nodes.len()];
-        let mut deepest = 0;
-        for (i, node) in self.nodes.iter().enumerate() {
-            deepest = deepest.max(depths[i]);
-            if let Node::Split { right, .. } = node {
-                depths[i + 1] = depths[i] + 1;
-                depths[*right as usize] = depths[i] + 1;
-            }
-        }
-        deepest
     }
 }

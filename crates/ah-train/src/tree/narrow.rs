@@ -60,7 +60,7 @@ mod tests {
 
     fn leaf(tree: &Tree<usize>, category: &str) -> usize {
         let is_in = |set: &Arc<[String]>| f64::from(u8::from(contains(set, category)));
-        tree.leaf_index(|column| Ok(column.categories.as_ref().map_or(f64::NAN, is_in))).unwrap()
+        *tree.path(|column| Ok(column.categories.as_ref().map_or(f64::NAN, is_in))).unwrap().0
     }
 
     proptest! {

@@ -127,9 +127,9 @@ fn an_input_without_the_fallback_is_decided() {
 #[test]
 fn a_limit_on_the_depth_holds() {
     let trained = learn(700, |params| params.max_depth = Some(5));
-    assert!(trained.model.tree.depth() <= 5);
+    assert!(crate::common::depth(&trained.model.tree) <= 5);
     assert!(!trained.model.boosters.is_empty());
-    assert!(trained.model.boosters.iter().all(|tree| tree.depth() <= 5));
+    assert!(trained.model.boosters.iter().all(|tree| crate::common::depth(tree) <= 5));
 }
 
 #[test]

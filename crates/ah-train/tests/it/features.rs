@@ -261,7 +261,7 @@ fn a_training_policy_in_toml() {
     assert_eq!((by_toml.no_promise, by_toml.plan.max_risk), (Some(NoPromise::NotAsked), None));
     let inputs = by_toml.held_out.train_inputs + by_toml.held_out.evaluation.comparison.model.inputs;
     assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
-    assert_eq!(by_toml.model.tree.depth(), 1);
+    assert_eq!(common::depth(&by_toml.model.tree), 1);
     assert!(by_toml.model.tree.leaves().all(|(_, leaf)| leaf.samples >= 8));
 }
 

@@ -92,7 +92,7 @@ fn every_log_learns() {
             held_out.always.slowdown <= held_out.evaluation.comparison.always_fallback.metrics.slowdown,
             "{log}"
         );
-        assert!(trained.model.tree.depth() <= 8);
+        assert!(common::depth(&trained.model.tree) <= 8);
         trained.model.validate().unwrap();
     }
 }

@@ -61,12 +61,11 @@ impl Model {
     /// The reason why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
         let logged = self.row(values);
-        if self.precondition.as_ref().is_some_and(|p| p.typed.truth(&logged) != Some(true)) {
+        if self.precondition.as_ref().is_some_and(|p| !p.holds(&logged)) {
             return Err(Unsure::Precondition);
         }
         let row = self.features.row(&logged);
-        let index = self.tree.leaf_index(|column| self.column_value(column, &row))?;
-        self.tree.leaf(index).ok_or(Unsure::NoneAllowed)
+        self.tree.path(|column| self.column_value(column, &row)).map(|(leaf, ..)| leaf)
     }
 
     /// Returns the value of a column in a row of all features. A number that training saw missing is minus infinity where it
@@ -99,8 +98,7 @@ impl Model {
     /// Returns true if `choice` can run on an input with these values, as far as the model knows. An
     /// undefined condition counts as false.
     pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
-        let condition = self.eligible.get(&choice);
-        condition.is_none_or(|c| c.typed.truth(&self.row(values)) == Some(true))
+        self.eligible.get(&choice).is_none_or(|condition| condition.holds(&self.row(values)))
     }
 
     /// Returns the rule by which choices are scored and allowed.
@@ -124,8 +122,7 @@ impl Model {
         let mut sums = Vec::new();
         for tree in &self.boosters {
             sums.resize(self.choices.len(), 0);
-            let leaf = tree.leaf(tree.leaf_index(value)?);
-            add_row(&mut sums, leaf.map_or(&[], |row| row));
+            add_row(&mut sums, tree.path(value)?.0);
         }
         Ok(sums)
     }

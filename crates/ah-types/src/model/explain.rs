@@ -8,7 +8,6 @@ use crate::clause::Clause;
 use crate::context::Value;
 use crate::row::Row;
 use crate::shown::whole;
-use crate::tree::{Node, Test, Tree};
 use crate::unsure::Unsure;
 
 /// The most choices of a leaf that are printed.
@@ -72,10 +71,10 @@ impl Model {
     ) -> std::fmt::Result {
         let logged = self.row(values);
         let row = self.features.row(&logged);
-        let Ok(end) = self.tree.leaf_index(|column| self.column_value(column, &row)) else { return Ok(()) };
-        let Some(leaf) = self.tree.leaf(end) else { return Ok(()) };
+        let path = self.tree.path(|column| self.column_value(column, &row));
+        let Ok((leaf, _, tests)) = path else { return Ok(()) };
         writeln!(text)?;
-        for clause in Clause::all(way(&self.tree, end)) {
+        for clause in Clause::all(tests) {
             let name = names[clause.slot];
             let value = match (row.category(clause.slot), row.number(clause.slot)) {
                 (Some(""), _) => "missing".to_owned(),
@@ -130,22 +129,4 @@ impl Model {
         }
         Ok(())
     }
-}
-
-/// Returns the tests from the root to the node at `end`, each with true if the path goes left.
-fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
-    let mut parents = vec![None; tree.nodes.len()];
-    for (at, node) in tree.nodes.iter().enumerate() {
-        if let Node::Split { test, right } = node {
-            parents[at + 1] = Some((at, test, true));
-            parents[*right as usize] = Some((at, test, false));
-        }
-    }
-    let mut way = Vec::new();
-    let mut at = end;
-    while let Some((parent, test, left)) = parents[at] {
-        way.push((test, left));
-        at = parent;
-    }
-    way.into_iter().rev()
 }

@@ -173,7 +173,7 @@ fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
         let values = evaluation.values(model, t.input);
         let logged = model.row(&values[..]);
         let row = model.features.row(&logged);
-        if let Ok(end) = tree.leaf_index(|column| model.column_value(column, &row)) {
+        if let Ok((_, end, _)) = tree.path(|column| model.column_value(column, &row)) {
             here[end].0 += 1;
             here[end].1 += t.log_slowdown;
             here[end].2 += usize::from(t.slow);

@@ -126,6 +126,17 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Returns the number of splits on the longest path of a tree.
+pub fn depth<L>(tree: &ah_types::Tree<L>) -> usize {
+    let mut depths = vec![0; tree.nodes.len()];
+    for (at, node) in tree.nodes.iter().enumerate() {
+        if let ah_types::Node::Split { right, .. } = node {
+            (depths[at + 1], depths[*right as usize]) = (depths[at] + 1, depths[at] + 1);
+        }
+    }
+    depths.into_iter().max().unwrap_or(0)
+}
+
 /// Reports a part of a test that this machine cannot run. The test harness hides the output of a passing test,
 /// but not direct writes to standard error.
 pub fn skipped(reason: &str) {

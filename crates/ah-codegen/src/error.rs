@@ -21,24 +21,12 @@ pub enum CodegenError {
     /// Standard output is closed.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// `--rows` is missing, or its log does not serve the model.
-    #[error("{option}: expected {expected}")]
-    Rows { option: &'static str, expected: String },
-    /// The model was learned for other programs.
-    #[error(
-        "--target {asked}: the model was learned for {learned}, where a decision has another price; learn it with ah-train --target {asked}, or \
-         write it anyway with --force"
-    )]
-    OtherTarget { asked: String, learned: String },
-    /// `--into` names one file.
-    #[error("--into writes one file: expected one target, found {count}")]
-    SeveralTargets { count: usize },
-    /// The file of `--into` is of another language.
-    #[error(
-        "--into {}: expected a file that ends in .{expected} for the target {target}; name another file, or give its --target",
-        path.display()
-    )]
-    Ending { path: PathBuf, target: &'static str, expected: String },
+    /// The command line asks for what cannot be written: a sentence.
+    #[error("{0}")]
+    Usage(String),
+    /// The model, or the log of `--rows`, does not serve: a sentence.
+    #[error("{0}")]
+    Unfit(String),
     /// A skeleton cannot be rendered.
     #[error("a skeleton of ah-codegen does not render; report this: {problem}")]
     Skeleton { problem: String },
@@ -64,9 +52,7 @@ impl FatalError for CodegenError {
             Self::Model(e) => e.exit_code(),
             Self::Log(e) => e.exit_code(),
             Self::Output(e) => e.exit_code(),
-            Self::Rows { option: "--target table", .. }
-            | Self::SeveralTargets { .. }
-            | Self::Ending { .. } => exit::USAGE,
+            Self::Usage(_) => exit::USAGE,
             _ => exit::BAD_INPUT,
         }
     }

@@ -68,8 +68,11 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
         if !request.force && !learned.is_empty() && !learned.iter().any(|name| name == target.name) {
-            let learned = learned.join(", ");
-            return Err(CodegenError::OtherTarget { asked: target.name.to_owned(), learned });
+            let (asked, learned) = (target.name, learned.join(", "));
+            return Err(CodegenError::Unfit(format!(
+                "--target {asked}: the model was learned for {learned}, where a decision has another price; learn it with \
+                 ah-train --target {asked}, or write it anyway with --force"
+            )));
         }
         let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
         let output = (target.files)(&Request { ranked, ..*request })?;
@@ -92,10 +95,16 @@ pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Codege
             if target.endings.iter().any(|expected| ending == *expected) {
                 return Ok(());
             }
-            let expected = target.endings.join(" or .");
-            Err(CodegenError::Ending { path: path.to_owned(), target: target.name, expected })
+            let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.name);
+            Err(CodegenError::Usage(format!(
+                "--into {path}: expected a file that ends in .{expected} for the target {name}; name another file, or give \
+                 its --target"
+            )))
         }
-        (Some(_), all) => Err(CodegenError::SeveralTargets { count: all.len() }),
+        (Some(_), all) => {
+            let count = all.len();
+            Err(CodegenError::Usage(format!("--into writes one file: expected one target, found {count}")))
+        }
     }
 }
 

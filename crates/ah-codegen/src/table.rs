@@ -27,8 +27,8 @@ pub const TABLE: Target = Target {
     has_rankings: false,
     files: |request| {
         let model = request.model;
-        let expected = || "--rows LOG, a log with the inputs that the table shall have".to_owned();
-        let missing = || CodegenError::Rows { option: "--target table", expected: expected() };
+        let missing = "--target table: expected --rows LOG, a log with the inputs that the table shall have";
+        let missing = || CodegenError::Usage(missing.to_owned());
         let text = table(model, request.rows.ok_or_else(missing)?)?;
         let package = package(model);
         Ok(Output::file(request, &format!("{package}_table.json"), text, Vec::new()))
@@ -37,7 +37,7 @@ pub const TABLE: Target = Target {
 
 /// Decides the inputs of a log by a model. Returns the table, a row a line.
 fn table(model: &Model, log: &Log) -> Result<String, CodegenError> {
-    let expected = |expected: String| CodegenError::Rows { option: "--rows", expected };
+    let expected = |expected: String| CodegenError::Unfit(format!("--rows: expected {expected}"));
     let features: Vec<String> = log.schema.features().iter().map(|f| f.name.clone()).collect();
     let slot = features.iter().position(|name| name == DEFAULT);
     let fallback = model.fallback.map(|id| model.choice_name(id));

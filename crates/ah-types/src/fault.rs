@@ -12,8 +12,8 @@ pub struct Fault {
     pub path: PathBuf,
     /// The row; `None` for the whole file.
     pub row: Option<RowNumber>,
-    /// The column; `None` for the whole row.
-    pub column: Option<ColumnPlace>,
+    /// The column as the message has it; empty for the whole row.
+    pub column: String,
     /// What was expected.
     pub expected: String,
     /// What was found instead.
@@ -33,15 +33,6 @@ pub enum RowNumber {
     Named(u64, String),
 }
 
-/// A column of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ColumnPlace {
-    /// The position in characters, from 1.
-    At(u64),
-    /// The column of this name.
-    Named(String),
-}
-
 impl RowNumber {
     /// Returns the number.
     pub fn get(&self) -> u64 {
@@ -58,13 +49,13 @@ impl Fault {
 
     /// Returns the fault in the column of this name.
     pub fn in_column(mut self, name: &str) -> Self {
-        self.column = Some(ColumnPlace::Named(name.to_owned()));
+        self.column = format!(": column {}", quoted(name));
         self
     }
 
     /// Returns the fault at this position of a row, from 1.
     pub fn at_column(mut self, column: usize) -> Self {
-        self.column = Some(ColumnPlace::At(column as u64));
+        self.column = format!(":{column}");
         self
     }
 
@@ -90,11 +81,6 @@ impl fmt::Display for Fault {
             Some(RowNumber::Row(number)) => write!(f, ", row {number}")?,
             Some(RowNumber::Named(number, name)) => write!(f, ", row {number} ({})", quoted(name))?,
         }
-        match &self.column {
-            None => {}
-            Some(ColumnPlace::At(column)) => write!(f, ":{column}")?,
-            Some(ColumnPlace::Named(name)) => write!(f, ": column {}", quoted(name))?,
-        }
-        write!(f, ": expected {}, found {}; {}", self.expected, self.found, self.hint)
+        write!(f, "{}: expected {}, found {}; {}", self.column, self.expected, self.found, self.hint)
     }
 }

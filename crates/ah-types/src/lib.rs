@@ -59,7 +59,7 @@ pub use clause::Clause;
 pub use context::{Context, Scalar, Value};
 pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch, Identity, admits, capability_identity};
-pub use fault::{ColumnPlace, Fault, RowNumber};
+pub use fault::{Fault, RowNumber};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, OutputError, exit};
-use ah_types::{FileError, InvalidModel, log};
+use ah_types::{FileError, Invalid, log};
 
 /// Code cannot be generated.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum CodegenError {
     Model(#[from] FileError),
     /// The model in memory breaks an invariant.
     #[error(transparent)]
-    Invalid(InvalidModel),
+    Invalid(Invalid),
     /// A log cannot be read.
     #[error(transparent)]
     Log(#[from] log::LogError),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ah_types::log::LogError;
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{DerivedError, FileError};
+use ah_types::{FileError, Invalid};
 
 /// A training or an evaluation cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum TrainError {
     File(#[from] FileError),
     /// A derived feature of the optimization does not fit the log.
     #[error("optimization {optimization:?}: {source}")]
-    Derived { optimization: String, source: Box<DerivedError> },
+    Derived { optimization: String, source: Invalid },
     /// A field of the optimization is wrong, or does not fit the log.
     #[error("optimization {optimization:?}: {what}: {reason}")]
     Expression { optimization: String, what: &'static str, reason: String },

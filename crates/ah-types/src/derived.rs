@@ -6,7 +6,8 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
-use crate::expr::{self, Expr, ExprError};
+use crate::expr::{self, Expr};
+use crate::fault::Invalid;
 use crate::feature::{Feature, Schema};
 use crate::row::Row;
 use crate::shown::quoted;
@@ -21,11 +22,6 @@ pub struct DerivedFeature {
     /// ones before it.
     pub expression: String,
 }
-
-/// A derived feature cannot be used: a sentence.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct DerivedError(pub String);
 
 /// Most operations that one derived feature may take for one row. They may nest as deep as they are many: a
 /// chain of 10,000 overflows the stack of a thread.
@@ -46,14 +42,14 @@ impl Features {
     /// Checks each derived feature against the features before it.
     ///
     /// # Errors
-    /// [`DerivedError`] for the first that is malformed, mistyped, a duplicate or too costly.
-    pub fn new(base: Schema, derived: &[DerivedFeature]) -> Result<Self, DerivedError> {
+    /// [`Invalid`] for the first that is malformed, mistyped, a duplicate or too costly.
+    pub fn new(base: Schema, derived: &[DerivedFeature]) -> Result<Self, Invalid> {
         let mut all = base.clone();
         let mut costs = vec![1; base.len()];
         let mut resolved = Vec::with_capacity(derived.len());
         for d in derived {
             let name = quoted(&d.name);
-            let wrong = |e: ExprError| DerivedError(format!("derived feature {name}: {e}"));
+            let wrong = |e: Invalid| Invalid(format!("derived feature {name}: {e}"));
             let parsed = expr::parse(&d.expression).map_err(wrong)?;
             let typed = parsed.resolve(&all).map_err(wrong)?;
             let mut cost: u64 = 0;
@@ -63,7 +59,7 @@ impl Features {
             });
             if cost > MAX_COST {
                 // Derived features that use derived features multiply: computing this one could take for ever.
-                return Err(DerivedError(format!(
+                return Err(Invalid(format!(
                     "derived feature {name} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed"
                 )));
             }
@@ -71,7 +67,7 @@ impl Features {
             let mut feature = Feature::numerical(&d.name);
             feature.kind = typed.ty().kind();
             feature.description = Some(parsed.to_string());
-            all.push(feature).map_err(|e| DerivedError(e.to_string()))?;
+            all.push(feature)?;
             resolved.push((d.clone(), typed));
         }
         let executed = expr::share(&resolved.iter().map(|(_, typed)| typed).collect::<Vec<_>>(), base.len());

@@ -1,9 +1,14 @@
-//! What is wrong with a file: the place, what was expected there, what was found, and what to do.
+//! What is wrong with a file, or with a part of one: the place, what was expected there, what was found, and what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::shown::quoted;
+
+/// Something that is not as it should be: the place, what was expected and what was found, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub String);
 
 /// Something in a file that is not as it should be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Invalid;
 use crate::shown::quoted;
 
 /// Whether a feature is a number or one of a few names.
@@ -66,17 +67,12 @@ pub struct Schema {
     slots: FxHashMap<String, usize>,
 }
 
-/// A schema has two features of one name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the feature {} occurs twice in the schema; give each feature its own name", quoted(_0))]
-pub struct DuplicateFeature(pub String);
-
 impl Schema {
     /// Returns a schema of these features, in this order.
     ///
     /// # Errors
-    /// [`DuplicateFeature`] when two features share a name.
-    pub fn new(features: impl IntoIterator<Item = Feature>) -> Result<Self, DuplicateFeature> {
+    /// [`Invalid`] when two features share a name.
+    pub fn new(features: impl IntoIterator<Item = Feature>) -> Result<Self, Invalid> {
         let mut schema = Self::default();
         for feature in features {
             schema.push(feature)?;
@@ -87,11 +83,14 @@ impl Schema {
     /// Adds a feature at the end and returns its slot.
     ///
     /// # Errors
-    /// [`DuplicateFeature`] when the name is taken.
-    pub fn push(&mut self, feature: Feature) -> Result<usize, DuplicateFeature> {
+    /// [`Invalid`] when the name is taken.
+    pub fn push(&mut self, feature: Feature) -> Result<usize, Invalid> {
         let slot = self.features.len();
         if self.slots.contains_key(&feature.name) {
-            return Err(DuplicateFeature(feature.name));
+            let name = quoted(&feature.name);
+            return Err(Invalid(format!(
+                "the feature {name} occurs twice in the schema; give each feature its own name"
+            )));
         }
         self.slots.insert(feature.name.clone(), slot);
         self.features.push(feature);

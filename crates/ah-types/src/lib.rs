@@ -57,14 +57,14 @@ pub use artefact::FileError;
 pub use choice::{ChoiceId, Outcome, median};
 pub use clause::Clause;
 pub use context::{Context, Scalar, Value};
-pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
+pub use derived::{DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch, Identity, admits, capability_identity};
-pub use fault::{Fault, RowNumber};
-pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
+pub use fault::{Fault, Invalid, RowNumber};
+pub use feature::{Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{
-    BoosterTables, InvalidModel, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance,
-    ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
+    BoosterTables, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance, ROW_NUMBERS,
+    Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
 };
 pub use number::number;
 pub use optimization::{

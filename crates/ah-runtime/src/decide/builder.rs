@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use ah_types::expr::{self, ExprError};
+use ah_types::expr;
 use ah_types::{
-    DerivedError, DerivedFeature, Device, DuplicateFeature, Feature, Features, FileError, Optimization,
-    Schema, TimingPolicy,
+    DerivedFeature, Device, Feature, Features, FileError, Invalid, Optimization, Schema, TimingPolicy,
 };
 
 use arc_swap::ArcSwap;
@@ -62,15 +61,9 @@ pub enum SetupError {
     /// No fallback, or one that is not among the choices.
     #[error("{name}: the fallback {fallback:?} is not among the choices {}", choices.join(", "))]
     Fallback { name: String, fallback: String, choices: Vec<String> },
-    /// Two features share a name.
-    #[error(transparent)]
-    Feature(#[from] DuplicateFeature),
-    /// A derived feature is malformed.
-    #[error(transparent)]
-    Derived(#[from] DerivedError),
-    /// The precondition is malformed, does not fit the features, or is not a truth value.
-    #[error("precondition: {0}")]
-    Precondition(#[from] ExprError),
+    /// Two features share a name, a derived one is malformed, or the precondition is, or does not fit the features.
+    #[error("{0}{1}")]
+    Expression(&'static str, Invalid),
     /// The optimization or a model file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
@@ -212,11 +205,11 @@ impl Builder {
         let Some(fallback) = self.choices.iter().position(|choice| *choice == fallback) else {
             return Err(SetupError::Fallback { name, fallback, choices: self.choices });
         };
-        let features = Features::new(Schema::new(self.features)?, &self.derived)?;
-        let precondition = match self.precondition {
-            None => None,
-            Some(text) => Some(expr::parse(&text)?.resolve_bool(features.all())?),
-        };
+        let features = Schema::new(self.features).and_then(|schema| Features::new(schema, &self.derived));
+        let features = features.map_err(|e| SetupError::Expression("", e))?;
+        let precondition = |text: String| expr::parse(&text)?.resolve_bool(features.all());
+        let precondition = self.precondition.map(precondition).transpose();
+        let precondition = precondition.map_err(|e| SetupError::Expression("precondition: ", e))?;
         let mut heuristics = self.heuristics;
         for path in &self.models {
             heuristics.push(Arc::new(LoadedModel::read(path)?));

@@ -157,8 +157,6 @@ pub fn features(
         feature
     });
     let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());
-    Features::new(schema, &derived).map_err(|source| TrainError::Derived {
-        optimization: optimization.name.clone(),
-        source: Box::new(source),
-    })
+    Features::new(schema, &derived)
+        .map_err(|source| TrainError::Derived { optimization: optimization.name.clone(), source })
 }

@@ -34,6 +34,6 @@ mod shared;
 mod tree;
 
 pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, modulo};
-pub use parse::{ExprError, parse};
+pub use parse::parse;
 pub(crate) use shared::share;
 pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use super::tree::{Binary, COMPARISON, Expr, Unary};
+use crate::fault::Invalid;
 use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
@@ -11,16 +12,11 @@ const MAX_NESTING: usize = 128;
 /// tree recurses. A level of the tree takes two words, or is nested. Brackets are no words, because printing may add some.
 const MAX_WORDS: usize = 8 * MAX_NESTING;
 
-/// An expression is malformed, or does not fit a schema: the place, what was expected and what was found.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ExprError(pub String);
-
 /// Parses an expression. See [the module](super) for the language.
 ///
 /// # Errors
-/// [`ExprError`] with the place, what was expected and what was found.
-pub fn parse(source: &str) -> Result<Expr<String>, ExprError> {
+/// [`Invalid`] with the place, what was expected and what was found.
+pub fn parse(source: &str) -> Result<Expr<String>, Invalid> {
     let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
     let tree = parser.expr()?;
     match parser.peek() {
@@ -40,14 +36,14 @@ enum Token {
 }
 
 /// Returns the error at a byte of an expression. Columns are characters, counted from 1.
-fn error(source: &str, byte: usize, expected: impl Display, found: impl Display) -> ExprError {
+fn error(source: &str, byte: usize, expected: impl Display, found: impl Display) -> Invalid {
     let (column, whole) = (source[..byte].chars().count() + 1, shown::expression(source));
-    ExprError(format!("column {column}: expected {expected}, found {found} in the expression {whole}"))
+    Invalid(format!("column {column}: expected {expected}, found {found} in the expression {whole}"))
 }
 
 const SYMBOLS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ","];
 
-fn lex(source: &str) -> Result<Vec<(usize, Token)>, ExprError> {
+fn lex(source: &str) -> Result<Vec<(usize, Token)>, Invalid> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = source[at..].chars().next() {
@@ -131,7 +127,7 @@ impl Parser<'_> {
         token
     }
 
-    fn expected(&self, what: &str) -> ExprError {
+    fn expected(&self, what: &str) -> Invalid {
         let (at, token) = &self.tokens[self.next];
         let found = match token {
             Token::Number(x) => format!("the number {x}"),
@@ -155,11 +151,11 @@ impl Parser<'_> {
         matches
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), ExprError> {
+    fn expect(&mut self, word: &str) -> Result<(), Invalid> {
         if self.take(word) { Ok(()) } else { Err(self.expected(&format!("{word:?}"))) }
     }
 
-    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, ExprError>) -> Result<T, ExprError> {
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Invalid>) -> Result<T, Invalid> {
         if self.nesting == MAX_NESTING {
             return Err(self.expected(&format!("no more than {MAX_NESTING} nested levels")));
         }
@@ -174,7 +170,7 @@ impl Parser<'_> {
         expr
     }
 
-    fn expr(&mut self) -> Result<Expr<String>, ExprError> {
+    fn expr(&mut self) -> Result<Expr<String>, Invalid> {
         self.nested(|p| {
             if p.take("if") {
                 let condition = p.expr()?;
@@ -197,7 +193,7 @@ impl Parser<'_> {
     }
 
     /// Parses operands joined by operators that bind at least as tightly as `least`.
-    fn binary(&mut self, least: u8) -> Result<Expr<String>, ExprError> {
+    fn binary(&mut self, least: u8) -> Result<Expr<String>, Invalid> {
         let mut left = self.unary()?;
         while let Some(op) = self.operator() {
             let precedence = op.precedence();
@@ -215,7 +211,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Expr<String>, ExprError> {
+    fn unary(&mut self) -> Result<Expr<String>, Invalid> {
         if self.take("not") {
             // `not a == b` is `not (a == b)`.
             let operand = self.nested(|p| p.binary(COMPARISON))?;
@@ -232,7 +228,7 @@ impl Parser<'_> {
         self.atom()
     }
 
-    fn atom(&mut self) -> Result<Expr<String>, ExprError> {
+    fn atom(&mut self) -> Result<Expr<String>, Invalid> {
         const WHAT: &str = "a number, text, feature or bracket";
         match self.peek().clone() {
             Token::Number(x) => Ok(self.leaf(Expr::Number(x))),

@@ -1,7 +1,7 @@
 //! Checks an expression against a schema: names become slots, and every operator gets operands of its type.
 
-use super::parse::ExprError;
 use super::tree::{Binary, Comparison, Expr, Slot, Type, Unary};
+use crate::fault::Invalid;
 use crate::feature::Schema;
 use crate::shown::{self, did_you_mean, listed, quoted};
 
@@ -9,16 +9,16 @@ impl Expr<String> {
     /// Checks names and types against `schema`.
     ///
     /// # Errors
-    /// [`ExprError`] for the first unknown feature or mistyped operand.
-    pub fn resolve(&self, schema: &Schema) -> Result<Expr, ExprError> {
+    /// [`Invalid`] for the first unknown feature or mistyped operand.
+    pub fn resolve(&self, schema: &Schema) -> Result<Expr, Invalid> {
         Resolver { schema, whole: self }.any(self)
     }
 
     /// Resolves an expression that must compute a truth value; see [`resolve`](Self::resolve).
     ///
     /// # Errors
-    /// [`ExprError`] for the first unknown feature or mistyped operand, or if the whole has another type.
-    pub fn resolve_bool(&self, schema: &Schema) -> Result<Expr, ExprError> {
+    /// [`Invalid`] for the first unknown feature or mistyped operand, or if the whole has another type.
+    pub fn resolve_bool(&self, schema: &Schema) -> Result<Expr, Invalid> {
         Resolver { schema, whole: self }.of_type(self, Type::Bool)
     }
 }
@@ -30,7 +30,7 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn any(&self, expr: &Expr<String>) -> Result<Expr, ExprError> {
+    fn any(&self, expr: &Expr<String>) -> Result<Expr, Invalid> {
         Ok(match expr {
             Expr::Number(x) => Expr::Number(*x),
             Expr::Bool(value) => Expr::Bool(*value),
@@ -55,19 +55,19 @@ impl Resolver<'_> {
         })
     }
 
-    fn slot(&self, name: &str) -> Result<Slot, ExprError> {
+    fn slot(&self, name: &str) -> Result<Slot, Invalid> {
         let index = self.schema.slot(name).ok_or_else(|| {
             let known = || self.schema.features().iter().map(|f| &f.name);
             let (feature, whole) = (quoted(name), shown::expression(&self.whole.to_string()));
             let (listed, proposal) = (listed(known()), did_you_mean(name, known()));
-            ExprError(format!(
+            Invalid(format!(
                 "unknown feature {feature} in the expression {whole}; the features are {listed}{proposal}"
             ))
         })?;
         Ok(Slot { index, kind: self.schema.features()[index].kind })
     }
 
-    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, ExprError> {
+    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, Invalid> {
         Ok(Expr::binary(op, self.of_type(a, ty)?, self.of_type(b, ty)?))
     }
 
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         categories: Binary,
         a: &Expr<String>,
         b: &Expr<String>,
-    ) -> Result<Expr, ExprError> {
+    ) -> Result<Expr, Invalid> {
         let (left, right) = (self.any(a)?, self.any(b)?);
         match (left.ty(), right.ty()) {
             (Type::Number, Type::Number) => Ok(Expr::binary(numbers, left, right)),
@@ -92,7 +92,7 @@ impl Resolver<'_> {
 
     /// Resolves an operand of this type. A categorical feature stands for a condition too: it holds where its value is `True`,
     /// because a truth value is logged as the category `True` or `False`.
-    fn of_type(&self, expr: &Expr<String>, expected: Type) -> Result<Expr, ExprError> {
+    fn of_type(&self, expr: &Expr<String>, expected: Type) -> Result<Expr, Invalid> {
         let resolved = self.any(expr)?;
         match resolved.ty() {
             found if found == expected => Ok(resolved),
@@ -103,8 +103,8 @@ impl Resolver<'_> {
         }
     }
 
-    fn mismatch(&self, part: &Expr<String>, expected: Type, found: Type) -> ExprError {
+    fn mismatch(&self, part: &Expr<String>, expected: Type, found: Type) -> Invalid {
         let [part, whole] = [part, self.whole].map(|expr| shown::expression(&expr.to_string()));
-        ExprError(format!("expected {expected}, found {found}: {part} in the expression {whole}"))
+        Invalid(format!("expected {expected}, found {found}: {part} in the expression {whole}"))
     }
 }

@@ -9,7 +9,8 @@ use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
 use crate::device::{Device, Identity, capability_identity};
-use crate::expr::{self, Expr, ExprError};
+use crate::expr::{self, Expr};
+use crate::fault::Invalid;
 use crate::feature::{Feature, FeatureKind, Schema};
 use crate::optimization::Objective;
 use crate::row::Row;
@@ -74,8 +75,8 @@ impl Precondition {
     /// Reads a condition over the logged features.
     ///
     /// # Errors
-    /// [`ExprError`] for an expression that is malformed or no truth value.
-    pub fn new(expression: impl Into<String>, logged: &Schema) -> Result<Self, ExprError> {
+    /// [`Invalid`] for an expression that is malformed or no truth value.
+    pub fn new(expression: impl Into<String>, logged: &Schema) -> Result<Self, Invalid> {
         let expression = expression.into();
         Ok(Self { typed: expr::parse(&expression)?.resolve_bool(logged)?, expression })
     }

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
-use super::error::InvalidModel;
 use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
 use crate::artefact::{self, FileError};
 use crate::choice::ChoiceId;
 use crate::derived::{DerivedFeature, Features};
 use crate::device::Device;
+use crate::fault::Invalid;
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, reason};
 
@@ -79,9 +79,9 @@ impl Model {
     /// Reads and checks the text of a `model.json`.
     ///
     /// # Errors
-    /// [`InvalidModel`] with the place and the mistake.
-    pub fn parse(text: &str) -> Result<Self, InvalidModel> {
-        let model = from_json(text).and_then(resolve).map_err(InvalidModel)?;
+    /// [`Invalid`] with the place and the mistake.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let model = from_json(text).and_then(resolve).map_err(Invalid)?;
         model.validate()?;
         Ok(model)
     }
@@ -144,7 +144,7 @@ impl Model {
     }
 }
 
-fn invalid(path: &Path) -> impl FnOnce(InvalidModel) -> FileError {
+fn invalid(path: &Path) -> impl FnOnce(Invalid) -> FileError {
     move |problem| FileError::Invalid(format!("{}: not a valid model: {problem}", path.display()))
 }
 

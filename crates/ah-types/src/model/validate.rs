@@ -4,9 +4,9 @@ use ah_decide::{BLOCK, LEAF, MOST_LEAVES, Masks};
 
 use super::boosters::{MAX_BOOSTERS, ROW_NUMBERS};
 use super::data::{MAX_DEPTH, Model};
-use super::error::InvalidModel;
 use std::collections::BTreeSet;
 
+use crate::fault::Invalid;
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::tree::{Column, Leaf, Node, Test, Tree};
@@ -24,9 +24,9 @@ impl Model {
     /// Checks all references and numbers; reading a file does this too.
     ///
     /// # Errors
-    /// [`InvalidModel`] with the first mistake.
-    pub fn validate(&self) -> Result<(), InvalidModel> {
-        validate(self).map_err(InvalidModel)
+    /// [`Invalid`] with the first mistake.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        validate(self).map_err(Invalid)
     }
 }
 

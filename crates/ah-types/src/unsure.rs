@@ -23,13 +23,8 @@ pub enum Unsure {
 impl Unsure {
     /// Returns the reason in words. `names` are the names of all features by slot; they replace the slots.
     pub fn explain(self, names: &[&str]) -> String {
-        let name = |slot: usize| names.get(slot).map_or_else(|| format!("slot {slot}"), |name| quoted(name));
-        match self {
-            Self::Undefined(slot) => format!("the feature {} is undefined here", name(slot)),
-            Self::UnknownCategory(slot) => {
-                format!("the feature {} has a category that training never saw", name(slot))
-            }
-            other => other.to_string(),
-        }
+        let (Self::Undefined(slot) | Self::UnknownCategory(slot)) = self else { return self.to_string() };
+        let name = names.get(slot).map_or_else(|| format!("in slot {slot}"), |name| quoted(name));
+        self.to_string().replacen(&format!("in slot {slot}"), &name, 1)
     }
 }

@@ -6,6 +6,9 @@
 use std::collections::HashSet;
 
 use ah_types::Model;
+use ah_types::shown::quoted;
+
+use crate::error::CodegenError;
 
 /// The case of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,31 +151,52 @@ fn words(name: &str) -> String {
 pub struct Names {
     /// What was typed, in snake case: the package, the module, the prefix of everything in C.
     pub package: String,
-    /// By slot, logged features first; empty for a derived one that no code reads.
+    /// By slot, logged features first; empty for one that no code reads.
     features: Vec<String>,
     /// In the order of the choices.
     pub choices: Vec<String>,
 }
 
 impl Names {
-    /// Gives identifiers to the features and the choices, each group in its case. `reserved` are the words of the language and the
-    /// names of the file; features that are fields (`has_fields`) meet only the former.
-    pub fn new(model: &Model, cases: [Case; 2], reserved: &[&'static str; 2], has_fields: bool) -> Self {
-        let (logged, all) = (model.features.base().features(), model.features.all().features());
-        let mut namer = Namer::new(cases[0], if has_fields { &reserved[..1] } else { reserved });
-        let mut features = namer.give_all(logged.iter().map(|feature| feature.name.as_str()), "feature");
-        if has_fields {
-            namer = Namer::new(cases[0], reserved);
-        }
+    /// Gives identifiers to the features that the code may read and to the choices, each group in its case. `reserved` are the words
+    /// of the language and the names of the file; features that are fields (`has_fields`) meet only the former.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unfit`] if two logged features would have one identifier.
+    pub fn new(
+        model: &Model,
+        cases: [Case; 2],
+        reserved: &[&'static str; 2],
+        has_fields: bool,
+    ) -> Result<Self, CodegenError> {
         let used = used(model);
-        let derived = all.iter().zip(&used).skip(logged.len());
-        features.extend(derived.map(|(feature, used)| match used {
-            true => namer.give(&feature.name, "feature", LONGEST_VARIABLE),
-            false => String::new(),
-        }));
+        let mut namer = Namer::new(cases[0], reserved);
+        let mut logged = has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
+        let base = model.features.base().len();
+        let mut features: Vec<String> = Vec::new();
+        for (slot, feature) in model.features.all().features().iter().enumerate() {
+            let of_logged = logged.as_mut().unwrap_or(&mut namer);
+            let name = of_logged.base(&feature.name, "feature", LONGEST);
+            features.push(if !used[slot] {
+                String::new()
+            } else if slot >= base {
+                namer.give(&feature.name, "feature", LONGEST_VARIABLE)
+            } else if of_logged.taken.insert(name.clone()) {
+                name
+            } else {
+                let first = features.iter().position(|other| *other == name).unwrap_or(slot);
+                let [a, b] = [first, slot].map(|slot| model.features.all().features()[slot].name.clone());
+                return Err(CodegenError::Unfit(format!(
+                    "the features {} and {} would both be `{name}` in code, so callers could not tell them apart; rename one of \
+                     them in the log",
+                    quoted(&a),
+                    quoted(&b)
+                )));
+            });
+        }
         let mut namer = Namer::new(cases[1], reserved);
         let choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
-        Self { package: package(model), features, choices }
+        Ok(Self { package: package(model), features, choices })
     }
 
     /// Returns the identifier of a feature.

@@ -94,7 +94,8 @@ impl Request<'_> {
             self.with_conditions(syntax, names, &mut planned);
         }
         let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);
-        planned.read = (0..model.features.base().len()).filter(is_read).collect();
+        let logged = 0..model.features.base().len();
+        planned.read = logged.filter(|slot| !names.feature(*slot).is_empty() && is_read(slot)).collect();
         planned
     }
 

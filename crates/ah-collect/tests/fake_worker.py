@@ -167,6 +167,9 @@ for line in sys.stdin:
     if name == "describe":
         if MODE == "says nothing":
             sys.exit(3)
+        if MODE == "describes a key twice":
+            say(f'{{"id": {ask["id"]}, "fallback": [], {json.dumps(DESCRIPTION)[1:]}')
+            continue
         if MODE == "cannot begin":
             answer(failed="no device")
             continue

@@ -8,7 +8,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ah_codegen::{C, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, generate};
+use ah_codegen::{
+    C, CodegenError, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, WriteMode, generate,
+};
 use ah_types::{FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -66,6 +68,14 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
             _ => (rng.random_range(13..41), 700),
         };
         let model = models::model(&mut rng, &format!("Random{}", cases.len()), depth, nodes);
+        // Names that callers could not tell apart are refused.
+        let targets: [&Target; 3] = [&RUST, &C, &PYTHON];
+        let try_it =
+            Request { mode: WriteMode::Check, ..Request::new(&model, &targets, Path::new("nowhere")) };
+        match generate(&try_it) {
+            Err(CodegenError::Unfit(_)) => continue,
+            other => drop(other.unwrap()),
+        }
         let inputs = models::contexts(&mut rng, &model, 200);
         cases.push(case(&mut rng, model, &inputs));
     }

@@ -393,6 +393,7 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
         ("seconds", "are they milliseconds?"),
         ("a time and a failure", "contradicts"),
         ("a key twice", "duplicate field"),
+        ("describes a key twice", "\"fallback\" is there twice"),
         ("a negative feature_ms", "feature_ms: expected milliseconds"),
         ("a feature called choice", "a log has a column of this name"),
         ("draws by the process", "draw: another process draws other inputs"),

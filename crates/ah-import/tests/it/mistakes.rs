@@ -122,6 +122,7 @@ fn files_that_are_no_tables() {
         ("timings.xlsx", "PK"),
         ("broken.json", "{\"a\":"),
         ("other.json", "{\"a\":1,\"b\":2}"),
+        ("twice.json", "[{\"M\":1,\"M\":2}]"),
         ("huge.jsonl", "{\"M\":1e400}\n"),
         ("numbers.json", "[1,2]"),
         (
@@ -150,6 +151,7 @@ fn files_that_are_no_tables() {
     timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl or .json, found "timings.xlsx"; mend the file, or name its format with --format
     broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; mend the file, or name its format with --format
     other.json: expected a list of objects, or one of these: "a cache of Kernel Tuner", "results of Triton's autotuner", "a log of TORCHINDUCTOR_MM_LOGGING_FILE", "Inductor's list of autotuning results", found an object with the keys a, b; name the keys that lead to the list of rows with --rows
+    twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; mend the file, or name its format with --format
     huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); mend the row, or skip such rows with --skip-bad-rows
     numbers.json, row 1: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
     broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); mend the row, or skip such rows with --skip-bad-rows

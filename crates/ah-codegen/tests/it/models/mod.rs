@@ -28,7 +28,19 @@ use trees::{grow, sort};
 /// Returns a random model; `heuristic` becomes the name of what is generated.
 pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) -> Model {
     let count = rng.random_range(1..8);
-    let base: Vec<Feature> = distinct(rng, count)
+    // Callers can tell them apart.
+    let mut keys = std::collections::BTreeSet::new();
+    let mut is_new = |name: &String| {
+        let key = |c: char| match c {
+            '*' | '/' | '+' | '%' => c,
+            c if c.is_alphanumeric() => c.to_ascii_lowercase(),
+            _ => ' ',
+        };
+        let key: String = name.chars().take(60).map(key).collect();
+        keys.insert(key.split_whitespace().collect::<String>())
+    };
+    let names: Vec<String> = distinct(rng, count).into_iter().filter(|name| is_new(name)).collect();
+    let base: Vec<Feature> = names
         .into_iter()
         .map(|n| match rng.random_range(0..3) {
             0 => Feature { integer: true, unit: Some(name(rng)), ..Feature::numerical(n) },

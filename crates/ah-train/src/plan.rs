@@ -94,7 +94,7 @@ impl TrainPlan {
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
         let usual_leaf = if inputs < 32 { 1 } else { 3 };
         let asking = asking(dataset, &mut settings);
-        let boost = boost(given, learner, inputs)?;
+        let boost = boost(given, learner, inputs, dataset.table.choices.len())?;
         for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
             dataset.table.named("always_included", choice.clone())?;
         }
@@ -161,13 +161,18 @@ fn asking(dataset: &Dataset, settings: &mut Settings) -> Asking {
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.
-fn boost(given: &Params, learner: LearnerKind, inputs: usize) -> Result<Option<Boost>, TrainError> {
+fn boost(
+    given: &Params,
+    learner: LearnerKind,
+    inputs: usize,
+    choices: usize,
+) -> Result<Option<Boost>, TrainError> {
     let excluding = given.excludes_boosting();
     if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
         return Err(TrainError::parameter(flag, "another learner than boosted", "boosted"));
     }
     let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa) || excluding.is_some();
-    let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE);
+    let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, choices);
     let max_depth = given.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
     Ok((!is_single).then_some(Boost { max_depth, ..usual }))
 }

@@ -6,6 +6,8 @@ use std::io::{self, Cursor, ErrorKind, Read, Write};
 #[cfg(unix)]
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A file that is read or written as a whole, a model or an optimization, cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,16 +33,36 @@ const MAX_LINKS: usize = 40;
 /// The first bytes of a gzip file.
 pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
+/// How long to wait for a program to open the other end of a named pipe.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Opens a file for reading. A named pipe to which no program writes within `patience` is an error.
+fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
+    #[cfg(unix)]
+    if std::fs::metadata(path)?.file_type().is_fifo() {
+        let (send, opened) = mpsc::channel();
+        let pipe = path.to_owned();
+        // The system call waits for a writer without limit, so another thread makes it.
+        std::thread::spawn(move || send.send(File::open(pipe)));
+        return opened.recv_timeout(patience).unwrap_or_else(|_| {
+            let why = "it is a pipe that no program writes to; start the writer first, or give a file";
+            Err(io::Error::new(ErrorKind::TimedOut, why))
+        });
+    }
+    File::open(path)
+}
+
+/// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked. A named pipe
+/// that no program writes to is an error after five seconds.
 ///
 /// # Errors
-/// I/O errors, also while reading.
+/// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path.is_dir() {
         let why = "it is a directory; give the file inside it";
         return Err(io::Error::new(ErrorKind::IsADirectory, why));
     }
-    let mut file = File::open(path)?;
+    let mut file = open_within(path, PATIENCE)?;
     #[cfg(unix)]
     if file.metadata()?.file_type().is_char_device() && path != Path::new("/dev/null") {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device; give a file or a pipe"));
@@ -53,7 +75,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
         return Ok(Box::new(bytes));
     }
     #[cfg(feature = "gzip")]
-    return Ok(Box::new(flate2::read::MultiGzDecoder::new(bytes)));
+    return Ok(Box::new(crate::gunzip::Gunzip::new(bytes)));
     #[cfg(not(feature = "gzip"))]
     Err(io::Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
 }
@@ -178,6 +200,25 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).expect("still there"), b"one");
         assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_pipe_needs_a_writer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+        assert!(made.success());
+        let error = open_within(&pipe, Duration::from_millis(50)).expect_err("no writer");
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        // The first thread still waits and would take the writer, so this is another pipe.
+        let pipe = folder.path().join("written");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let writer = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, "text")
+        });
+        assert_eq!(read_text(&pipe, 1).expect("text"), "text");
+        writer.join().expect("a thread").expect("written");
     }
 
     #[test]

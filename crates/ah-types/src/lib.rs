@@ -37,6 +37,8 @@ pub mod expr;
 mod fault;
 mod feature;
 mod fields;
+#[cfg(feature = "gzip")]
+mod gunzip;
 pub mod hash;
 pub mod log;
 mod model;
@@ -70,7 +72,7 @@ pub use number::number;
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LogOptimization, Objective, Optimization, Target, named,
 };
-pub use pick::{Ranked, pick};
+pub use pick::{LANES, Ranked, pick};
 pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

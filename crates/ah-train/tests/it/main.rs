@@ -20,6 +20,7 @@ mod net;
 mod never_unmeasured;
 mod notes;
 mod objective;
+mod pipes;
 mod prefixes;
 mod published_logs;
 mod report;

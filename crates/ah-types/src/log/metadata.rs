@@ -136,7 +136,13 @@ impl Metadata {
                     format!("a feature named {}, which is the name of another column", quoted(name))
                 }
                 None => continue,
-                Some(_) => format!("the feature {} twice", quoted(name)),
+                Some(other) if other == kind => format!("the feature {} twice", quoted(name)),
+                Some(_) => {
+                    format!(
+                        "the feature {} under numerical_features and under categorical_features",
+                        quoted(name)
+                    )
+                }
             };
             return Err(wrong);
         }

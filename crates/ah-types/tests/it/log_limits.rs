@@ -1,5 +1,6 @@
 //! Malicious logs: they are refused in one sentence, or cost no more than their size.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ fn a_name_that_two_columns_would_have_is_refused() {
         (r#""choice", "m""#, "", r#"a feature named "choice", which is the name of another column"#),
         ("", r#""feedback""#, r#"a feature named "feedback""#),
         (r#""m", "m""#, "", r#"the feature "m" twice"#),
-        (r#""m""#, r#""m""#, r#"the feature "m" twice"#),
+        (r#""m""#, r#""m""#, r#"the feature "m" under numerical_features and under categorical_features"#),
     ];
     for (numerical, categorical, expected) in cases {
         let error = error(&format!("{}\nm,choice,feedback\n1,a,1\n", head(numerical, categorical, "")));
@@ -77,6 +78,23 @@ fn errors_give_the_reason_and_little_of_the_line() {
     }
     let expression = ah_types::expr::parse(&"9".repeat(1 << 20)).unwrap_err().to_string();
     assert!(expression.len() < 1000, "{} bytes", expression.len());
+}
+
+#[test]
+fn gzip_that_is_made_to_fill_memory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb.txt");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+    writeln!(gzip, "{}\nm,choice,feedback", head(r#""m""#, "", "")).unwrap();
+    let rows = "1,a,1.5\n".repeat(1 << 17);
+    for _ in 0..80 {
+        gzip.write_all(rows.as_bytes()).unwrap();
+    }
+    gzip.finish().unwrap();
+    let error = log::read(&[&path]).unwrap_err().to_string();
+    assert!(error.contains("bomb.txt: cannot read: line "), "{error}");
+    assert!(error.contains("unpacks to more than 128 times its size"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_types::{Objective, PromiseMode, Target};
+use ah_types::{LANES, Objective, PromiseMode, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -94,7 +94,8 @@ impl TrainPlan {
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
         let usual_leaf = if inputs < 32 { 1 } else { 3 };
         let asking = asking(dataset, &mut settings);
-        let boost = boost(given, learner, inputs, dataset.table.choices.len())?;
+        let takes_more = asking.is_free() && dataset.table.choices.len() <= LANES;
+        let boost = boost(given, learner, inputs, takes_more)?;
         for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
             dataset.table.named("always_included", choice.clone())?;
         }
@@ -160,19 +161,19 @@ fn asking(dataset: &Dataset, settings: &mut Settings) -> Asking {
     Asking::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
 }
 
-/// Returns the parameters of boosted trees, where the learner and the other settings allow them.
+/// Returns the parameters of boosted trees, where the learner and the other settings allow them. `takes_more`: see [`Boost::of`].
 fn boost(
     given: &Params,
     learner: LearnerKind,
     inputs: usize,
-    choices: usize,
+    takes_more: bool,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = given.excludes_boosting();
     if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
         return Err(TrainError::parameter(flag, "another learner than boosted", "boosted"));
     }
     let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa) || excluding.is_some();
-    let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, choices);
+    let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, takes_more);
     let max_depth = given.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
     Ok((!is_single).then_some(Boost { max_depth, ..usual }))
 }

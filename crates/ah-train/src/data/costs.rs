@@ -41,8 +41,9 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Returns the costs of a table. Rare choices have none, so they are never ranked.
-    pub fn new(table: &Table) -> Self {
+    /// Returns the costs of a table. Rare choices have none, so they are never ranked. `fallback` has the greatest cost on the inputs
+    /// that have no time of it: it cannot run there, so every other choice is better.
+    pub fn new(table: &Table, fallback: Option<ChoiceId>) -> Self {
         let mut targets = Self {
             choices: table.choices.len(),
             offsets: vec![0],
@@ -51,12 +52,20 @@ impl Costs {
             weights: whole(&table.cost_weights()),
         };
         for input in 0..table.inputs.len() as u32 {
+            let start = targets.costs.len();
             if table.is_usable(input) {
                 let learned = table.cells(input).iter().filter(|c| !table.is_rare(c.choice));
                 targets.costs.extend(learned.map(|c| {
                     let cost = quantised(table.learned_cost(input, c));
                     Cost { choice: c.choice, cost, usable: c.time.is_finite() }
                 }));
+            }
+            let of = &targets.costs[start..];
+            if let Some(choice) = fallback.filter(|_| !of.is_empty())
+                && let Err(at) = of.binary_search_by_key(&choice, |c| c.choice)
+            {
+                let cost = quantised(table.objective.greatest_cost());
+                targets.costs.insert(start + at, Cost { choice, cost, usable: false });
             }
             targets.offsets.push(targets.costs.len() as u32);
         }
@@ -78,23 +87,6 @@ impl Costs {
             }
         }
         self
-    }
-
-    /// Adds the greatest cost of a choice to the inputs that have no time of it: it cannot run there, so every other one is better.
-    pub fn with_missing(self, choice: ChoiceId) -> Self {
-        let cost = quantised(self.objective.greatest_cost());
-        let (mut offsets, mut costs) = (vec![0], Vec::with_capacity(self.costs.len()));
-        for input in 0..self.weights.len() as u32 {
-            let of = self.of(input);
-            let (before, behind) = of.split_at(of.partition_point(|c| c.choice < choice));
-            costs.extend_from_slice(before);
-            if !of.is_empty() && behind.first().is_none_or(|c| c.choice != choice) {
-                costs.push(Cost { choice, cost, usable: false });
-            }
-            costs.extend_from_slice(behind);
-            offsets.push(costs.len() as u32);
-        }
-        Self { offsets, costs, ..self }
     }
 
     /// Returns the same with [saturated](Objective::saturate) costs.

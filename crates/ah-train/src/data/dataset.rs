@@ -238,7 +238,7 @@ impl Dataset {
 
     /// Returns the costs of all inputs.
     pub fn costs(&self) -> Costs {
-        Costs::new(&self.table)
+        Costs::new(&self.table, None)
     }
 
     /// [`costs`](Self::costs) for learning with a promise: they include a penalty for each choice

@@ -42,9 +42,6 @@ const MOST_CODES: usize = 256;
 /// 200 positions of 200 categories, boosters had 587 columns of 443 kB.
 const MOST_POSITIONS: usize = 16;
 
-/// Choices up to which a row of a booster is one part of the executor's.
-const FEW_CHOICES: usize = 16;
-
 impl Boost {
     /// The parameters of a model of the usual size. A decision goes down no path, as 64 leaves are the bits of a word.
     pub const DEFAULT: Self = Self {
@@ -63,16 +60,18 @@ impl Boost {
     /// (docs/laboratory.md).
     pub const BEST: Self = Self { trees: 192, rate: 0.05, unit: 1.0 / 8192.0, ..Self::DEFAULT };
 
-    /// Returns the parameters for a size of the model and a log of so many choices that may be
-    /// [large](crate::plan::LARGE). A large log needs more leaves than 24 trees have: with 24, 96 and 192 trees the convolutions of
-    /// weights lose 1.0371, 1.0334 and 1.0313. Where rows are short, more trees take little: SpMV loses 0.44 points less with a
-    /// promise of 1 %, and 0.11 always deciding (four devices, six seeds).
-    pub fn of(size: Size, is_large: bool, choices: usize) -> Self {
+    /// Returns the parameters for a size of the model and a log that may be [large](crate::plan::LARGE). A large log needs more
+    /// leaves than 24 trees have: with 24, 96 and 192 trees the convolutions of weights lose 1.0371, 1.0334 and 1.0313.
+    ///
+    /// `takes_more`: no run waits for a decision, and a row is one part of the executor's. Then twice the trees at half the rate: SpMV
+    /// loses 0.44 points less with a promise of 1 %, and 0.11 always deciding (four devices, six seeds), but a decision takes
+    /// 620 instead of 357 ns, which is 1 to 4 % of a run that waits for it.
+    pub fn of(size: Size, is_large: bool, takes_more: bool) -> Self {
         match (size, is_large) {
             (Size::Best, false) => Self::BEST,
             (Size::Best, true) => Self { trees: 255, ..Self::DEFAULT },
             (_, true) => Self { trees: 192, ..Self::DEFAULT },
-            (_, false) if choices <= FEW_CHOICES => Self { trees: 48, rate: 0.1, ..Self::DEFAULT },
+            (_, false) if takes_more => Self { trees: 48, rate: 0.1, ..Self::DEFAULT },
             (_, false) => Self::DEFAULT,
         }
     }

@@ -96,11 +96,8 @@ impl Recipe<'_> {
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart. They learn where the
         // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions lose
         // 7.2 and 2.0 % instead of 8.4 and 3.1 %.
-        let costs = || match self.plan.max_risk {
-            Some(_) => dataset.costs().with_missing(dataset.fallback(&view.inputs)),
-            None => dataset.costs(),
-        };
-        let ensemble = configuration.boost(tree, &rows, costs);
+        let fallback = || self.plan.max_risk.map(|_| dataset.fallback(&view.inputs));
+        let ensemble = configuration.boost(tree, &rows, || Costs::new(&dataset.table, fallback()));
         Fitted { view: view.clone(), ensemble }
     }
 

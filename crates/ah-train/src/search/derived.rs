@@ -58,7 +58,7 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
     let logged = dataset.features.clone();
     let names = logged.all().features().iter().map(|f| Expr::Feature(f.name.clone()).to_string());
     let tournament =
-        Tournament { targets: Costs::new(&table), names: names.collect(), table: &table, logged, seed };
+        Tournament { targets: Costs::new(&table, None), names: names.collect(), table: &table, logged, seed };
     let words = tournament.vocabulary();
     let mut best: Vec<Formula> = Vec::new();
     for stage in 0..STAGES {

@@ -8,8 +8,6 @@ use std::collections::HashSet;
 use ah_types::Model;
 use ah_types::shown::quoted;
 
-use crate::error::CodegenError;
-
 /// The case of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
@@ -162,13 +160,13 @@ impl Names {
     /// of the language and the names of the file; features that are fields (`has_fields`) meet only the former.
     ///
     /// # Errors
-    /// [`CodegenError::Unfit`] if two logged features would have one identifier.
+    /// A sentence if two logged features would have one identifier.
     pub fn new(
         model: &Model,
         cases: [Case; 2],
         reserved: &[&'static str; 2],
         has_fields: bool,
-    ) -> Result<Self, CodegenError> {
+    ) -> Result<Self, String> {
         let used = used(model);
         let mut namer = Namer::new(cases[0], reserved);
         let mut logged = has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
@@ -186,12 +184,12 @@ impl Names {
             } else {
                 let first = features.iter().position(|other| *other == name).unwrap_or(slot);
                 let [a, b] = [first, slot].map(|slot| model.features.all().features()[slot].name.clone());
-                return Err(CodegenError::Unfit(format!(
+                return Err(format!(
                     "the features {} and {} would both be `{name}` in code, so callers could not tell them apart; rename one of \
                      them in the log",
                     quoted(&a),
                     quoted(&b)
-                )));
+                ));
             });
         }
         let mut namer = Namer::new(cases[1], reserved);

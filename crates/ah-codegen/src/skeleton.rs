@@ -44,7 +44,8 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
 /// Builds a model's code in a language. Returns what every skeleton may print, and the code.
 pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Names, Planned), CodegenError> {
     let model = request.model;
-    let names = Names::new(model, language.cases, &language.reserved, language.has_fields)?;
+    let names = Names::new(model, language.cases, &language.reserved, language.has_fields)
+        .map_err(CodegenError::Unfit)?;
     let planned = request.built(language, &names);
     let print = |steps: &[Step], level, is_tail| {
         Lines::new(language, model, &names, planned.is_certain()).print(steps, level, is_tail)

@@ -62,8 +62,8 @@ pub enum SetupError {
     #[error("{name}: the fallback {fallback:?} is not among the choices {}", choices.join(", "))]
     Fallback { name: String, fallback: String, choices: Vec<String> },
     /// Two features share a name, a derived one is malformed, or the precondition is, or does not fit the features.
-    #[error("{0}{1}")]
-    Expression(&'static str, Invalid),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
     /// The optimization or a model file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
@@ -205,11 +205,10 @@ impl Builder {
         let Some(fallback) = self.choices.iter().position(|choice| *choice == fallback) else {
             return Err(SetupError::Fallback { name, fallback, choices: self.choices });
         };
-        let features = Schema::new(self.features).and_then(|schema| Features::new(schema, &self.derived));
-        let features = features.map_err(|e| SetupError::Expression("", e))?;
+        let features = Features::new(Schema::new(self.features)?, &self.derived)?;
         let precondition = |text: String| expr::parse(&text)?.resolve_bool(features.all());
         let precondition = self.precondition.map(precondition).transpose();
-        let precondition = precondition.map_err(|e| SetupError::Expression("precondition: ", e))?;
+        let precondition = precondition.map_err(|e: Invalid| Invalid(format!("precondition: {e}")))?;
         let mut heuristics = self.heuristics;
         for path in &self.models {
             heuristics.push(Arc::new(LoadedModel::read(path)?));

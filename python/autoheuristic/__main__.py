@@ -11,6 +11,7 @@ from pathlib import Path
 from . import tools
 from .attachment import calls, learn, replay
 from .attachment.settings import MODES, Settings, default_folder
+from .environment import VERSION
 from .errors import INTERRUPTED, AutoHeuristicError, UsageError
 
 OK, IO_FAILED = 0, 4
@@ -33,6 +34,11 @@ def main(words: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return IO_FAILED
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "triton"):
+            raise
+        print(f"error: kernels need PyTorch and Triton; {sys.executable} has no {error.name}", file=sys.stderr)
+        return UsageError.exit_code
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return INTERRUPTED
@@ -40,6 +46,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="autoheuristic", description="Learned choices for Triton kernels.")
+    parser.add_argument("--version", action="version", version=f"autoheuristic {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser(

@@ -15,6 +15,7 @@ import struct
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from .kernel import Call, Kernel, cannot_launch
 MOST_SECONDS = 120.0
 """A fork of a process with threads can hang: after this time the launches compile what is left."""
 LEAST = 2
-"""So many jobs end whatever they take, up to that time: one configuration leaves nothing to choose."""
+"""So many configurations are compiled whatever they take, up to that time: one leaves nothing to choose."""
 PAUSE = 0.005
 """Seconds between two looks at the processes."""
 RESULT = struct.Struct("<iq")
@@ -46,7 +47,8 @@ class Compilation(NamedTuple):
 def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Progress) -> set[int]:
     """Compiles, and waits for it. Failures show at launch.
 
-    Returns the configurations that were not compiled within ``seconds``. ``each`` is called often, with the progress.
+    Returns the configurations that were not compiled in time: none begins after ``seconds``, and those that have begun
+    may take as long again. ``each`` is called often, with the progress.
     """
     work = work_of(compilations, each)
     for _ in work.run(seconds):
@@ -107,12 +109,27 @@ class Work:
     """Jobs for processes of their own; the owner of each, a configuration, decides whether it is still wanted."""
 
     def __init__(self, jobs: Sequence[Callable[[], Any]], owners: Sequence[tuple[Fits, int]]):
-        """A job returns a compiled kernel; what it raises is lost."""
+        """A job returns a compiled kernel; what it raises is lost.
+
+        The first configuration of each kind of arguments comes first, then the second of each: a configuration is
+        measured where all kinds have it.
+        """
         self.jobs, self.owners = jobs, owners
-        self.left = set(range(len(jobs)))
+        of_kind: Counter[int] = Counter()
+        places = []
+        for fits, _ in owners:
+            places.append(of_kind[id(fits)])
+            of_kind[id(fits)] += 1
+        self._order = sorted(range(len(jobs)), key=places.__getitem__)
+        self.left = set(self._order)
         """The jobs that have not ended."""
         self.is_late = False
         """Whether the time was over before the jobs."""
+
+    def has_least(self) -> bool:
+        """Whether enough configurations are compiled, with all of their jobs."""
+        left = {self.owners[job][1] for job in self.left}
+        return len({i for _, i in self.owners} - left) >= LEAST
 
     def is_wanted(self, job: int) -> bool:
         """Whether the configuration may fit."""
@@ -133,7 +150,7 @@ class Work:
         results, report = os.pipe()
         os.set_blocking(results, False)
         children: set[int] = set()
-        todo, begun, begin = iter(range(len(self.jobs))), 0, time.monotonic()
+        todo, begun, begin = iter(self._order), 0, time.monotonic()
         try:
             for _ in range(count):
                 try:
@@ -149,9 +166,11 @@ class Work:
                 children.add(child)
             while children and not self.is_late:
                 begun -= self._receive(results)
-                # Two numbers for each process: it waits for none, and few jobs begin that turn out to be needless.
-                while more >= 0 and begun < 2 * count:
-                    job = next((job for job in todo if self.is_wanted(job)), -1)
+                lasted = time.monotonic() - begin
+                is_over = lasted > seconds and self.has_least()
+                # A number for each process: it waits for the next one at most a pause, and few needless jobs begin.
+                while more >= 0 and (is_over or begun < count):
+                    job = -1 if is_over else next((job for job in todo if self.is_wanted(job)), -1)
                     if job < 0:
                         os.close(more)
                         more = -1
@@ -160,9 +179,9 @@ class Work:
                         begun += 1
                 children -= {child for child in children if _has_ended(child)}
                 yield
-                has_least = len(self.jobs) - len(self.left) >= LEAST
-                self.is_late = time.monotonic() - begin > (seconds if has_least else max(seconds, MOST_SECONDS))
+                self.is_late = lasted > (2 * seconds if is_over else max(2 * seconds, MOST_SECONDS))
             self._receive(results)
+            self.is_late = bool(self.left) and (self.is_late or lasted > seconds)
         finally:
             for file in (numbers, results, report, *([more] if more >= 0 else ())):
                 os.close(file)

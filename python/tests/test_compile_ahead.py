@@ -71,6 +71,18 @@ def test_two_jobs_end_whatever_they_take(tmp_path):
     assert work.is_late and work.left == {2} and (tmp_path / "0").exists()
 
 
+def test_all_kinds_of_arguments_have_the_same_configurations(tmp_path):
+    kinds = [Fits([{}] * 30, 0), Fits([{}] * 30, 0)]
+    names = [tmp_path / f"{kind}_{i}" for kind in (0, 1) for i in range(30)]
+    jobs = [lambda name=name: (time.sleep(0.2), name.touch()) for name in names]
+    work = module.Work(jobs, [(fits, i) for fits in kinds for i in range(30)])
+    for _ in work.run(1.0):
+        time.sleep(0.005)
+    done = [{int(path.name[2:]) for path in tmp_path.glob(f"{kind}_*")} for kind in (0, 1)]
+    assert work.is_late and len(done[0]) >= 5 and len(done[0] ^ done[1]) <= 1
+    assert {job for job in work.left if job < 30} == {i for i in range(30) if i not in done[0]}  # What began has ended.
+
+
 def test_one_job_is_left_to_the_launch(tmp_path):
     run([lambda: (tmp_path / "done").write_text("")])
     assert not (tmp_path / "done").exists()
@@ -259,7 +271,7 @@ def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device
         features = {"n": call.kwargs["D"], "x_dtype": "torch.float32"}
         found = {"answer": "heuristic", "call": describe(kernel, call, with_values=False)}
         earlier.note(identify(kernel), "journal_package", features, found)
-    heuristics.write(earlier.folder.here / f"{identify(kernel).stem}.py", [kernel.names[1]])
+    heuristics.write(settings.here / f"{identify(kernel).stem}.py", [kernel.names[1]])
 
     session = Session(settings)
     session.autotuners = lambda: [tuner]

@@ -69,6 +69,8 @@ def steady(workload, folder, count, seconds):
     import torch
 
     begin, rows, notes = time.monotonic(), [], []
+    # One stream for all: a gradient that was made on another one breaks the capture of a graph.
+    torch.cuda.set_stream(torch.cuda.Stream())
 
     def enter(side):
         if side == "package":
@@ -115,14 +117,12 @@ class _Pass:
         import torch
 
         self._run, self._enter, self._graph = run, enter, None
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                run()
+        for _ in range(3):
+            run()
         torch.cuda.synchronize()
         try:
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, stream=stream):
+            with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
                 self._kept = run()  # The graph writes to it.
             self._graph = graph
         except Exception as error:

@@ -54,7 +54,9 @@ def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) ->
             made.replace(heuristic)
     if done.returncode == TOO_SMALL:
         try:
-            return f"{len(Log.read(log).inputs())} inputs are too few", TOO_SMALL
+            times = Log.read(log).inputs()
+            is_one = len({name for of_input in times.values() for name in of_input}) == 1
+            return f"{'times of one configuration' if is_one else f'{len(times)} inputs'} are too few", TOO_SMALL
         except (OSError, LogError) as error:
             return str(error), TOO_SMALL
     streams = (done.stderr, done.stdout) if done.returncode else (done.stdout,)

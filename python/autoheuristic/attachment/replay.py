@@ -27,8 +27,8 @@ LEAST_INPUTS = 10
 """A heuristic needs so many."""
 Lines = Mapping[str, Sequence[Mapping[str, Any]]]
 """By kernel, the lines of the journal to measure."""
-COMPILING_SHARE = 1 / 3
-"""The share of a kernel's time after which configurations that are not compiled yet are left out."""
+COMPILING_SHARE = 1 / 2
+"""The share of a kernel's time after which no configuration begins to compile: the others are left out."""
 DEVICE_NAME = "from autoheuristic import device, environment; print(environment.file_name(device.current()['name']))"
 
 

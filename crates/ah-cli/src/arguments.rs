@@ -45,6 +45,20 @@ pub fn matches(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     command.version(version()).get_matches_from(arguments)
 }
 
+/// Returns this process's command line without one flag, quoted for a shell. `spellings` are the words that the flag may be.
+#[cfg(feature = "color")]
+pub fn command_without(spellings: &[&[&str]]) -> String {
+    let mut words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    for flag in spellings {
+        if let Some(at) = words.windows(flag.len()).position(|found| found == *flag) {
+            words.drain(at..at + flag.len());
+        }
+    }
+    // No argument of a process holds a NUL, which alone cannot be quoted.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+}
+
 /// Returns the parser of a flag that takes one of these names.
 pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     values: [(&'static str, T); N],

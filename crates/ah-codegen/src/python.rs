@@ -202,9 +202,9 @@ pub const PYTHON: Target = Target {
 pub const TRITON: Target = Target {
     name: "triton",
     usage: |place, _| {
-        let (file, module) = (place.display(), stem(place));
+        let (file, module) = (place.to_string_lossy(), stem(place));
         format!(
-            "give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune"
+            "give it to @autoheuristic.tune(heuristic={file:?}), or {module}.early_config_prune to triton.autotune"
         )
     },
     endings: &["py"],

@@ -99,7 +99,11 @@ fn usage(place: &Path, _: &str) -> String {
     let name = stem(place);
     match place.extension().is_some_and(|ending| ending == "rs") {
         true => format!("declare it: mod {name}; then ask {name}::choose"),
-        false => format!("add it: cargo add --path {}; then ask {name}::choose", place.display()),
+        false => {
+            let place = place.to_string_lossy();
+            let quoted = shlex::try_quote(&place).unwrap_or_default();
+            format!("add it: cargo add --path {quoted}; then ask {name}::choose")
+        }
     }
 }
 

@@ -88,7 +88,9 @@ impl Output {
     }
 }
 
-/// Returns the last part of a path without its ending.
+/// Returns the last part of a path without its ending: the module's name. `mod.rs` and `__init__.py` have their folder's.
 pub fn stem(place: &Path) -> std::borrow::Cow<'_, str> {
-    place.file_stem().unwrap_or_default().to_string_lossy()
+    let stem = place.file_stem().unwrap_or_default();
+    let folder = place.parent().and_then(Path::file_name).filter(|_| stem == "mod" || stem == "__init__");
+    folder.unwrap_or(stem).to_string_lossy()
 }

@@ -37,9 +37,8 @@ fn run(arguments: &Arguments) -> Result<u8, CodegenError> {
         return Ok(exit::SUCCESS);
     }
     stdout(&report.diff())?;
-    let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mending = words.join(" ").replace("--mode=check", "").replace("--mode check", "");
-    let mending: Vec<&str> = mending.split_whitespace().collect();
-    error(&format!("{} is stale; run: {}", arguments.out.display(), mending.join(" ")));
+    let mending = ah_cli::arguments::command_without(&[&["--mode=check"], &["--mode", "check"]]);
+    let place = arguments.into.as_ref().unwrap_or(&arguments.out);
+    error(&format!("{} is stale; run: {mending}", place.display()));
     Ok(exit::CHECK_FAILED)
 }

@@ -143,9 +143,8 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
     }
     stdout(&format!("{model}{code}"))?;
     let path = if model.is_empty() { args.into.as_ref().unwrap_or(&args.out) } else { &args.model };
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    let command: Vec<String> = words.filter(|word| word != "--check").collect();
-    Err(Stale { path: path.display().to_string(), command: command.join(" ") }.into())
+    let command = ah_cli::arguments::command_without(&[&["--check"]]);
+    Err(Stale { path: path.display().to_string(), command }.into())
 }
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {

@@ -66,7 +66,7 @@ fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
     let (code, out, err) = with(&["--mode", "check"]);
     assert_eq!(code, 1);
     assert!(out.contains("-pub fn twist(") && out.contains("+pub fn choose("), "{out}");
-    assert!(err.contains("run: ") && err.contains("model.json --target rust,pytorch,c"), "{err}");
+    assert!(err.contains("run: ") && err.contains("model.json --target 'rust,pytorch,c'"), "{err}");
 
     // Cargo's files stay; the stale file is replaced.
     fs::create_dir(at.join("generated/simple_heuristic/target")).unwrap();
@@ -75,6 +75,30 @@ fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
     assert!(at.join("generated/simple_heuristic/target/x").exists());
     fs::remove_dir_all(at.join("generated/simple_heuristic/target")).unwrap();
     assert_eq!(first, files(&at.join("generated")));
+}
+
+#[test]
+fn a_printed_command_can_be_pasted_into_a_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("two  spaces & --mode check");
+    fs::create_dir(&at).unwrap();
+    model(5, "Mine").write(&at.join("it's.json")).unwrap();
+    for (flags, is_stale) in [
+        (["--out", "a  b; --mode check"], "a  b; --mode check is stale"),
+        (["--into", "c $d/mod.rs"], "c $d/mod.rs is stale"),
+    ] {
+        let (code, _, err) = codegen(&at, &[&["it's.json", "--mode", "check"], &flags[..]].concat());
+        assert!(code == 1 && err.contains(is_stale), "{err}");
+        let (_, command) = err.split_once("run: ").unwrap();
+        let shell = Command::new("sh").current_dir(&at).args(["-c", command]).output().unwrap();
+        let err = String::from_utf8(shell.stderr).unwrap();
+        assert!(shell.status.success(), "{err}");
+        match flags[0] {
+            "--out" => assert!(err.contains("cargo add --path 'a  b; --mode check/mine'; then"), "{err}"),
+            _ => assert!(err.contains("declare it: mod c $d; then ask c $d::choose"), "{err}"),
+        }
+        assert_eq!(codegen(&at, &[&["it's.json", "--mode=check"], &flags[..]].concat()).0, 0);
+    }
 }
 
 #[cfg(target_os = "linux")]

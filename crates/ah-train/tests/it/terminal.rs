@@ -106,6 +106,10 @@ fn check_learns_again_and_compares() {
     let (code, _, stderr) = train(&["--check"]);
     assert!(code == 1 && stderr.contains("generated is stale"), "{stderr}");
 
+    // The command can be pasted into a shell.
+    let (_, _, stderr) = train(&["--check", "--out", "a  b"]);
+    assert!(stderr.trim_end().ends_with("train.txt --heuristic-name T --out 'a  b'"), "{stderr}");
+
     // The same for a module of one's own library.
     assert_eq!(train(&["--into", "picker.rs"]).0, 0);
     assert_eq!(train(&["--into", "picker.rs", "--check"]).0, 0);

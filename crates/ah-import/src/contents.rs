@@ -26,6 +26,9 @@ const APART: f64 = 2.0;
 /// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
 const SHORT_MS: f64 = 5e-6;
 
+/// What is expected where nothing names the unit.
+const UNIT: &str = "the unit of the times (ns, us, ms or s)";
+
 /// The rows of all tables.
 #[derive(Default)]
 pub struct Contents {
@@ -82,7 +85,15 @@ impl Contents {
             .map_err(|e| ImportError::parameter("--features", "each column once", e.to_string()))?;
         if contents.roles.rules.is_assumed && contents.are_mostly_short() {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
-            return Err(ImportError::parameter("--unit", "the unit of the times (ns, us, ms or s)", found));
+            return Err(ImportError::parameter("--unit", UNIT, found));
+        }
+        // Google Benchmark's `time_unit`.
+        let of_unit = |name: &&String| name.to_lowercase().ends_with("unit");
+        if let Some(column) =
+            contents.roles.unused.iter().find(of_unit).filter(|_| contents.roles.rules.is_assumed)
+        {
+            let found = format!("none, and a column {}, which is not read", quoted(column));
+            return Err(ImportError::parameter("--unit", UNIT, found));
         }
         if contents.times.is_empty() {
             let what = format!("no row holds a time (rows: {})", contents.rows.len());

@@ -66,7 +66,9 @@ fn broken(path: &Path, error: csv::Error) -> ImportError {
             bad_row(format!("{expected_len} fields"), len.to_string())
         }
         csv::ErrorKind::Utf8 { err, .. } => {
-            bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1))
+            let mut fault = bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1));
+            fault.hint = format!("convert the table (iconv -f UTF-16 -t UTF-8), or {}", fault.hint);
+            fault
         }
         _ => {
             let source = match error.into_kind() {

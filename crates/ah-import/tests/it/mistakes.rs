@@ -156,7 +156,7 @@ fn files_that_are_no_tables() {
     numbers.json, row 1: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
     broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); mend the row, or skip such rows with --skip-bad-rows
     no_times.csv: no row holds a time (rows: 1); name the column of the times with --time
-    latin1.csv:2: expected text in UTF-8, found another byte in field 3; mend the row, or skip such rows with --skip-bad-rows
+    latin1.csv:2: expected text in UTF-8, found another byte in field 3; convert the table (iconv -f UTF-16 -t UTF-8), or mend the row, or skip such rows with --skip-bad-rows
     absent.csv: cannot read: No such file or directory (os error 2)
     .: cannot read: it is a directory; give the file inside it
     "#);
@@ -220,6 +220,17 @@ fn times_of_nanoseconds_without_a_unit_are_a_question() {
     assert_snapshot!(folder.error(&params), @"--unit: expected the unit of the times (ns, us, ms or s), found none, and times that are mostly below 5 ns if they are in milliseconds");
     params.unit = Some(ah_import::Unit::Ms);
     assert!(folder.log(&params).ends_with("1,a,0.000002\n2,a,0.000001\n3,a,4\n"));
+}
+
+/// The times of Google Benchmark were once taken as milliseconds, whatever their `time_unit`.
+#[test]
+fn a_column_of_units_is_a_question() {
+    let folder = Folder::new();
+    let mut params = folder.table("t.csv", "n,choice,real_time,time_unit\n1,a,20,ns\n2,a,10,ns\n");
+    (params.features, params.choice, params.time) = (names("n"), names("choice"), names("real_time"));
+    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ns, us, ms or s), found none, and a column "time_unit", which is not read"#);
+    params.unit = Some(ah_import::Unit::Ns);
+    assert!(folder.log(&params).ends_with("1,a,0.00002\n2,a,0.00001\n"));
 }
 
 /// An import once replaced `train.txt.partial`, whoever wrote it.

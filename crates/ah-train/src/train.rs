@@ -115,6 +115,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, TrainError> {
     let mut warnings = learning.warnings.clone();
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
         && held_out.evaluation.comparison.model.coverage > 0.0
+        && decisions::constant(&climbed.heuristic.model) != Some(model.choice_name(fallback))
     {
         warnings.push(format!(
             "the held-out figures are of a heuristic learned from the training part alone; the final one always takes {}",

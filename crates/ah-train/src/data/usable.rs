@@ -73,7 +73,17 @@ pub fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
             hint: "measure more inputs (ah-collect --num-samples), and log the features that tell them apart",
         });
     }
-    if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
+    match too_few(usable.len()) {
+        _ if usable.len() >= MIN_INPUTS => Ok(()),
+        TrainError::TooLittle { what, .. } if table.inputs.len() >= MIN_INPUTS => {
+            Err(TrainError::TooLittle {
+                what,
+                hint: "on the log's other inputs every choice failed, or the optimization leaves them out (precondition, row_filter, \
+                   an undefined feature)",
+            })
+        }
+        error => Err(error),
+    }
 }
 
 pub fn too_few(inputs: usize) -> TrainError {

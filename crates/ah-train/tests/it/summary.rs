@@ -34,6 +34,16 @@ fn one_choice_that_wins_everywhere_keeps_the_promise() {
 }
 
 #[test]
+fn a_constant_learned_twice_needs_no_warning() {
+    let run = Run::new();
+    let without_fallback = |text: String| text.replace(r#", "autoheuristic_rs": {"fallback": ["old"]}"#, "");
+    run.write("log.txt", without_fallback(log(200, |at| (independent(at), 1.0, Some(1.5)))));
+    let (text, notes) = run.learns(&["log.txt"]);
+    assert!(text.starts_with("Always take old: no heuristic pays in Rust here.\n"), "{text}");
+    assert!(!notes.contains("held-out figures"), "{notes}");
+}
+
+#[test]
 fn a_choice_that_some_inputs_did_not_time_is_no_constant() {
     let run = Run::new();
     let row = |at| (independent(at), 1.0, (at % 20 != 7).then_some(0.7));

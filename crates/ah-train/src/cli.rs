@@ -127,6 +127,9 @@ pub struct EvaluateArgs {
     /// Write one line for each input: its features, a tab, the choices best first joined by `;`.
     #[arg(long, value_name = "OUT.tsv")]
     pub decisions: Option<PathBuf>,
+    /// A file with the weights of inputs, as for a training.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,
@@ -146,6 +149,9 @@ pub struct ReportArgs {
     /// Where to write the page.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
+    /// A file with the weights of inputs, as for a training.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,

@@ -185,12 +185,12 @@ fn generate(
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
-    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).cloned().collect();
+    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).chain(&args.weights).cloned().collect();
     if let Some(path) = &args.decisions {
         keep_inputs("--decisions", path, &read)?;
     }
     let model = Model::read(&args.model)?;
-    let evaluation = crate::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    let evaluation = crate::evaluate(&model, &args.logs, args.weights.as_deref(), args.skip_bad_rows)?;
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
@@ -214,10 +214,10 @@ fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Resul
 }
 
 fn report(args: &ReportArgs) -> Result<(), Failure> {
-    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).cloned().collect();
+    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).chain(&args.weights).cloned().collect();
     keep_inputs("--output", &args.output, &read)?;
     let model = Model::read(&args.model)?;
-    let evaluation = crate::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    let evaluation = crate::evaluate(&model, &args.logs, args.weights.as_deref(), args.skip_bad_rows)?;
     warn(&evaluation.warnings);
     write_page(&model, &evaluation, &args.output)
 }

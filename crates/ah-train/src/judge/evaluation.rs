@@ -9,7 +9,7 @@ use ah_types::shown::listed;
 use ah_types::{Device, Model, Value, admits, artefact, capability_identity};
 
 use super::comparison::BaselineComparison;
-use crate::data::{Table, irregularities};
+use crate::data::{self, Table, irregularities};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::joint;
@@ -35,11 +35,16 @@ pub struct Evaluation {
     slots: Vec<Option<usize>>,
 }
 
-/// Judges `model` on `logs`.
+/// Judges `model` on `logs`, whose inputs have the weights of a file, else 1.
 ///
 /// # Errors
 /// [`TrainError`] if a log cannot be read or is of another optimization.
-pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<Evaluation, TrainError> {
+pub fn evaluate(
+    model: &Model,
+    logs: &[PathBuf],
+    weights: Option<&Path>,
+    skip_bad_rows: bool,
+) -> Result<Evaluation, TrainError> {
     let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
     let log = read_with(logs, ReadOptions { skip_bad_rows, device_features: Some(&names) })?;
     if log.metadata.name != model.optimization {
@@ -57,6 +62,9 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let logged = log.schema.clone();
     let mut table = Table::new(log);
     table.objective = model.objective();
+    if let Some(path) = weights {
+        warnings.extend(data::weights::read(path, &logged, &mut table)?);
+    }
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") {
         table.timed = joint::sparsely_timed(&table, &inputs);

@@ -206,6 +206,16 @@ fn learns_and_generates_in_one_command() {
 }
 
 #[test]
+fn inputs_without_a_time_are_named_as_the_reason() {
+    let run = Run::new();
+    let head =
+        r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": []}"#;
+    let rows: String = (0..30).map(|n| format!("{n},a,inf\n{n},b,inf\n")).collect();
+    run.write("a.txt", format!("{head}\nn,choice,feedback\n{rows}"));
+    run.refuses(&["a.txt"], exit::TOO_LITTLE, &["found 0; on the log's other inputs every choice failed"]);
+}
+
+#[test]
 fn weights_are_checked() {
     let run = Run::new();
     run.write("a.txt", log(40));
@@ -223,6 +233,18 @@ fn weights_are_checked() {
     let (_, stderr) = run.learns(&["a.txt", "--weights", "w.tsv"]);
     assert!(stderr.contains("39 inputs of the log are not listed"), "{stderr}");
     assert!(stderr.contains("1 lines name no input"), "{stderr}");
+
+    // An evaluation and a page weigh alike, and never replace the file. The other choice is faster on 20 inputs.
+    let is_loss = |args: &[&str], share: f64| {
+        let (figures, _) = run.succeeds(&[&["evaluate", "model.json", "a.txt", "--json"], args].concat());
+        let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+        let found = figures["always_fallback"]["metrics"]["slowdown"].as_f64().unwrap();
+        assert!((found - (2.01_f64 / 1.01).powf(share)).abs() < 1e-12, "{found}");
+    };
+    is_loss(&[], 20.0 / 40.0);
+    is_loss(&["--weights", "w.tsv"], 20.0 / 139.0);
+    let (code, _, stderr) = run.run(&["report", "model.json", "a.txt", "--weights", "w.tsv", "-o", "w.tsv"]);
+    assert!(code == 2 && stderr.contains("w.tsv"), "{stderr}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_device_between_two_is_known_without_measuring_it() {
     // A log of one of the devices, or of another: its inputs get the feature too.
     run.write("130.txt", log(130, 9, false));
     for device in ["200.txt", "130.txt"] {
-        let evaluation = evaluate(model, &[run.path(device)], false).unwrap();
+        let evaluation = evaluate(model, &[run.path(device)], None, false).unwrap();
         let known = device == "200.txt";
         assert_eq!(evaluation.warnings.len(), usize::from(known), "{device}: {:?}", evaluation.warnings);
         assert!(evaluation.comparison.model.slowdown < 1.02, "{device}: {:?}", evaluation.comparison.model);

@@ -98,7 +98,7 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
         assert_eq!(trained.model.promise.is_some(), max_risk.share().is_some());
         let summary = report::summary::trained(&trained);
         assert!(summary.contains("> 200 % slower "), "{summary}");
-        let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
+        let evaluation = evaluate(&trained.model, &files.params().logs, None, false).unwrap();
         assert_eq!(evaluation.comparison.model.over_limit, 0.0);
         let summary = report::summary::evaluated(Objective::Geomean, "T", &evaluation.comparison);
         assert!(summary.contains("> 200 % slower "), "{summary}");
@@ -121,7 +121,7 @@ fn best_single_is_the_strongest_baseline() {
     let trained = files.learn(|_| {});
     let single = &trained.held_out.evaluation.comparison.best_single;
     assert_eq!(single.choice, "pad, else other", "{single:?}");
-    let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
+    let evaluation = evaluate(&trained.model, &files.params().logs, None, false).unwrap();
     let single = &evaluation.comparison.best_single;
     assert!(single.choice == "pad, else other" && (single.metrics.slowdown - 1.0).abs() < 1e-9, "{single:?}");
 }

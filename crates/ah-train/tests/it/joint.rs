@@ -125,7 +125,7 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         }
         let trained = learn(log.write(&folder, "log.txt"));
         let judged =
-            evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
+            evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], None, false).unwrap().comparison;
         let found = judged.model.slowdown;
         println!("loses {found:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
         // Its own inputs cannot judge it.
@@ -134,7 +134,7 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         assert!(!summary.contains("Loses"), "{summary}");
         assert!(judged.timed.is_none());
         // JSON, `evaluate` and the page say the same of a log that times few choices.
-        let sparse = evaluate(&trained.model, &[folder.path().join("log.txt")], false).unwrap();
+        let sparse = evaluate(&trained.model, &[folder.path().join("log.txt")], None, false).unwrap();
         let figures = serde_json::json!(sparse.comparison);
         assert!(
             figures["model"]["slowdown"].is_null() && figures["model"]["over_limit"].is_null(),
@@ -246,7 +246,8 @@ fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
     let trained = learn(log.write(&folder, "log.txt"));
     let unknown = &trained.held_out.evaluation.comparison.model;
     assert!(unknown.slowdown.is_nan() && unknown.inputs > 0, "{unknown:?}");
-    let metrics = evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
+    let metrics =
+        evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], None, false).unwrap().comparison;
     println!("loses {:.4}, best single {:.4}", metrics.model.slowdown, metrics.best_single.metrics.slowdown);
     assert!(metrics.model.slowdown < metrics.best_single.metrics.slowdown);
 }

@@ -30,7 +30,7 @@ fn neighbouring_prefixes_give_neighbouring_answers() {
             std::fs::write(&prefix, common::part(&log, 0, size)).unwrap();
             let trained = train(&Params::new(vec![prefix.clone()], "T")).unwrap();
             let comparison =
-                evaluate(&trained.model, std::slice::from_ref(&fresh), false).unwrap().comparison;
+                evaluate(&trained.model, std::slice::from_ref(&fresh), None, false).unwrap().comparison;
             // The share of what the fallback loses that is saved.
             let [model, fallback] = [&comparison.model, &comparison.always_fallback.metrics];
             1.0 - model.slowdown.ln() / fallback.slowdown.ln()

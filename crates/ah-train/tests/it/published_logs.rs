@@ -37,7 +37,8 @@ fn best_single_of_the_shipped_logs() {
     for (name, expected) in [("softmax", 1.1703), ("mixed_mm", 1.1957)] {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let model = Model::read(&root.join(format!("generated/{name}_h200.model.json"))).unwrap();
-        let Evaluation { table, judged, comparison, .. } = evaluate(&model, &[shipped(name)], false).unwrap();
+        let Evaluation { table, judged, comparison, .. } =
+            evaluate(&model, &[shipped(name)], None, false).unwrap();
         let single = comparison.best_single;
         assert!((single.metrics.slowdown - expected).abs() < 5e-5, "{name}: {single:?}");
         let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();

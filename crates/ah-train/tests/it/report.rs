@@ -12,7 +12,7 @@ fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
     let path = folder.path().join("a.txt");
     std::fs::write(&path, text).unwrap();
     let trained = train(&Params::new(vec![path.clone()], "T")).unwrap();
-    let evaluation = evaluate(&trained.model, &[path], false).unwrap();
+    let evaluation = evaluate(&trained.model, &[path], None, false).unwrap();
     (folder, trained, evaluation)
 }
 

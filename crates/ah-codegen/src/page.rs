@@ -184,11 +184,7 @@ pub fn described(
     [escaped, quoted]: [fn(&str) -> String; 2],
 ) -> String {
     let feature = &model.features.base().features()[slot];
-    let mut text = String::new();
-    if feature.name != names.feature(slot) {
-        text += &format!("{}: ", quoted(&feature.name));
-    }
-    text += &feature.description.as_deref().map(escaped).unwrap_or_default();
+    let mut text = feature.description.as_deref().map(escaped).unwrap_or_default();
     if let Some(unit) = &feature.unit {
         text += &format!(" ({})", escaped(unit));
     }
@@ -199,5 +195,7 @@ pub fn described(
     if feature.kind == FeatureKind::Categorical && known.len() <= 6 && !known.is_empty() {
         text += &format!(" One of {}.", known.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
     }
-    text.trim().to_owned()
+    let name = Some(quoted(&feature.name)).filter(|_| feature.name != names.feature(slot));
+    let parts = [name.as_deref().unwrap_or_default(), text.trim()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
 }

@@ -101,6 +101,26 @@ fn a_printed_command_can_be_pasted_into_a_shell() {
     }
 }
 
+/// A feature without a description was once documented as `x-y: ` and `x-y:  One of a, b.`.
+#[test]
+fn a_name_without_a_description_ends_without_a_colon() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = model(5, "Mine");
+    let (features, derived) = (model.features.base().features().to_vec(), model.features.derived());
+    let derived: Vec<_> = derived.iter().map(|(derived, _)| derived.clone()).collect();
+    let bare =
+        features.into_iter().map(|feature| ah_types::Feature { description: None, unit: None, ..feature });
+    let schema = ah_types::Schema::new(bare.collect::<Vec<_>>()).unwrap();
+    model.features = ah_types::Features::new(schema, &derived).unwrap();
+    model.write(&folder.path().join("model.json")).unwrap();
+    assert_eq!(codegen(folder.path(), &["model.json", "--target", "c"]).0, 0);
+    let text = fs::read_to_string(folder.path().join("generated/mine.h")).unwrap();
+    let (_, fields) = text.split_once("struct mine_context {").unwrap();
+    let (fields, _) = fields.split_once("};").unwrap();
+    assert!(fields.contains("/* "), "{fields}");
+    assert!(!fields.contains(": */") && !fields.contains(":  One of"), "{fields}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_whose_name_is_not_unicode_is_checked() {

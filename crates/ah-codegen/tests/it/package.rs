@@ -148,7 +148,9 @@ fn a_library_has_it_as_a_module() {
 #[test]
 fn a_module_compiles_in_older_editions() {
     let folder = tempfile::tempdir().unwrap();
-    let into = folder.path().join("picker.rs");
+    let (into, library) = (folder.path().join("picker.rs"), folder.path().join("library.rs"));
+    // Without a warning for what the library does not use.
+    fs::write(&library, "mod picker;\npub use picker::choose;\n").unwrap();
     let mut random = (0..).map(|seed| models::model(&mut Pcg64::seed_from_u64(seed), "Small", 4, 40));
     let boosted = random.find(|model| !model.boosters.is_empty()).unwrap();
     let tree = random.find(|model| model.boosters.is_empty()).unwrap();
@@ -158,7 +160,8 @@ fn a_module_compiles_in_older_editions() {
         for edition in ["2018", "2021", "2024"] {
             let mut rustc = Command::new("rustc");
             rustc.args(["--crate-type", "lib", "--emit", "metadata", "--edition", edition]);
-            let output = rustc.arg(&into).current_dir(folder.path()).output().unwrap();
+            let output =
+                rustc.args(["-D", "warnings"]).arg(&library).current_dir(folder.path()).output().unwrap();
             let errors = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{edition}, ranked {ranked}: {errors}");
         }

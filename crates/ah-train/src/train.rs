@@ -118,7 +118,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, TrainError> {
         && decisions::constant(&climbed.heuristic.model) != Some(model.choice_name(fallback))
     {
         warnings.push(format!(
-            "the held-out figures are of a heuristic learned from the training part alone; the final one always takes {}",
+            "the final heuristic always takes {}; the held-out figures judge the one from the training part, which does not",
             model.choice_name(fallback)
         ));
     }

@@ -42,7 +42,7 @@ pub struct NamedDecision {
 impl NamedDecision {
     /// Draws an input. All randomness comes from the generator, so that the same seed gives the same inputs.
     ///
-    /// Large data that no choice changes belong into an [`Arc`]: each choice gets a clone of the input.
+    /// Put large data that no choice changes into an [`Arc`]: each choice gets a clone of the input.
     pub fn input<T: Clone + Send + 'static>(
         self,
         draw: impl Fn(&mut Rng) -> T + Send + Sync + 'static,

@@ -164,7 +164,7 @@ impl Picker {
         }
     }
 
-    /// Returns true if it is settled that nothing is measured. Such calls must be cheap.
+    /// Returns true if calls with this key measure nothing any more. They must be cheap.
     fn is_served_by_fallback(&self, key: u64) -> bool {
         let is_full = || self.table.load().len() >= self.max_picks;
         (self.limit_reported.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)

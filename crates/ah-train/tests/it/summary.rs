@@ -40,7 +40,7 @@ fn a_constant_learned_twice_needs_no_warning() {
     run.write("log.txt", without_fallback(log(200, |at| (independent(at), 1.0, Some(1.5)))));
     let (text, notes) = run.learns(&["log.txt"]);
     assert!(text.starts_with("Always take old: no heuristic pays in Rust here.\n"), "{text}");
-    assert!(!notes.contains("held-out figures"), "{notes}");
+    assert!(!notes.contains("the final heuristic"), "{notes}");
 }
 
 #[test]

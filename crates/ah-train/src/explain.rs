@@ -22,8 +22,12 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<St
     let ids: Result<BTreeSet<ChoiceId>, TrainError> =
         offered.iter().map(|name| model.choice_id(name).ok_or_else(|| unknown(name))).collect();
     let ids = ids?;
-    if !absent.is_empty() && matches!(model.choose(&values), Err(Unsure::Undefined(_) | Unsure::Precondition))
-    {
+    let needs_more = match model.choose(&values) {
+        Err(Unsure::Undefined(_) | Unsure::Precondition) => !absent.is_empty(),
+        Err(Unsure::UnknownCategory(slot)) => absent.contains(&model.features.all().features()[slot].name),
+        _ => false,
+    };
+    if needs_more {
         return Err(TrainError::parameter(
             "the input",
             "a value of each feature that the decision needs (FEATURE= if it has none)",
@@ -52,7 +56,8 @@ fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), 
             let known: Vec<String> = features.iter().map(|f| f.name.clone()).collect();
             error(&format!("one of the features {}", known.join(", ")), &did_you_mean(name, &known))
         })?;
-        absent.retain(|feature| feature != name);
+        let at = absent.iter().position(|feature| feature == name);
+        absent.remove(at.ok_or_else(|| error("each feature once", ""))?);
         values[slot] = match features[slot].kind {
             FeatureKind::Categorical => value.into(),
             FeatureKind::Numerical if value.is_empty() => Value::Number(f64::NAN),

@@ -39,8 +39,29 @@ fn wrong_inputs_are_named() {
             fails("m=1 kk=2", &[]),
             fails("m=wide", &[]),
             fails("m=1", &["padd".to_owned()]),
+            fails("m=1 m=2", &[]),
         ]
         .join("\n")
     );
     assert!(matches!(explain(&model, &input("m"), &[]), Err(TrainError::Parameter { .. })));
+}
+
+/// It was once said to have a category that training never saw.
+#[test]
+fn a_category_that_is_not_given_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt");
+    let mut text = r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": ["kind"]}
+n,kind,choice,feedback
+"#
+    .to_owned();
+    for n in 0..200 {
+        let (kind, fast) = [("x", "a"), ("y", "b"), ("z", "a")][n % 3];
+        text += &format!("{n},{kind},{fast},1\n{n},{kind},{},2\n", if fast == "a" { "b" } else { "a" });
+    }
+    std::fs::write(&path, text).unwrap();
+    let model = train(&Params::new(vec![path], "T")).unwrap().model;
+    let of = |text| explain(&model, &input(text), &[]).map_err(|e| e.to_string());
+    assert!(of("n=3").unwrap_err().ends_with("found none of kind"));
+    assert!(of("n=3 kind=w").unwrap().contains("a category that training never saw"));
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ah_types::artefact::read_text;
 use ah_types::log::input_text;
+use ah_types::shown::listed;
 use ah_types::{Feature, FeatureKind, Schema, Value, number};
 use rustc_hash::FxHashMap;
 
@@ -58,12 +59,21 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
             None => unlisted += 1,
         }
     }
+    let unused = weights.values().filter(|(_, used)| !used).count();
+    if unused > 0 && unused == weights.len() {
+        let names = schema.features().iter().map(|feature| feature.name.as_str());
+        let expected = format!("inputs of the log, each by {}", listed(names));
+        return Err(TrainError::parameter(
+            "--weights",
+            &expected,
+            format_args!("{unused} lines that name none"),
+        ));
+    }
     let mut warnings = Vec::new();
     if unlisted > 0 {
         warnings
             .push(format!("{}: {unlisted} inputs of the log are not listed; they count 1", path.display()));
     }
-    let unused = weights.values().filter(|(_, used)| !used).count();
     if unused > 0 {
         warnings.push(format!("{}: {unused} lines name no input of the log", path.display()));
     }

@@ -229,6 +229,14 @@ fn weights_are_checked() {
     ] {
         run.write("w.tsv", weights).refuses(&["a.txt", "--weights", "w.tsv"], exit::BAD_INPUT, &parts);
     }
+    // With a feature left out, no line names an input any more.
+    run.write("w.tsv", format!("{input}\t100\n"));
+    let excluded = ["a.txt", "--weights", "w.tsv", "--exclude", "n"];
+    run.refuses(
+        &excluded,
+        exit::USAGE,
+        &["--weights: expected inputs of the log, each by m, k, mat1_dtype, found 1 lines"],
+    );
     run.write("w.tsv", "512.0,+512,512,torch.float16\t100\n\nno,such,input,x\t2\n");
     let (_, stderr) = run.learns(&["a.txt", "--weights", "w.tsv"]);
     assert!(stderr.contains("39 inputs of the log are not listed"), "{stderr}");

@@ -31,7 +31,7 @@ def choose(n, d, queries, k):
         if n_times_queries_times_k <= 2000000.0:
             return "brute"  # 150, 1.035, 2.427
         return "auto"  # 37, 1.047, 1.463
-    except TypeError:
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -46,7 +46,7 @@ static LANGUAGE: Language = Language {
     },
     block: ["if ", ":", ""],
     // Where a value is None or of another kind, the model declines.
-    guard: ["    try:\n", "\n    except TypeError:\n        return None"],
+    guard: ["    try:\n", "\n    except (TypeError, ValueError, OverflowError):\n        return None"],
     comment: ["# ", ""],
     lanes: |lanes| {
         // Bytes without a sign.

@@ -391,3 +391,29 @@ fn a_decision_point_sees_the_version_and_the_fallback() {
         "{text}"
     );
 }
+
+/// Boosted Python once raised where an integer was NaN, infinite or a text.
+#[test]
+fn python_never_raises() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = "
+import inspect, fast
+count = len(inspect.signature(fast.choose).parameters)
+for value in (float('nan'), float('inf'), -float('inf'), 0, -1, 10**400, None, True, 'x', 1j, [1]):
+    assert (choice := fast.choose(*[value] * count)) is None or choice in fast.CHOICES, value
+";
+    let random = (0..40).map(|seed| models::model(&mut Pcg64::seed_from_u64(seed), "Fast", 3, 20));
+    let mut boosted = 0;
+    for model in random {
+        boosted += usize::from(!model.boosters.is_empty());
+        generate_at(&model, &ah_codegen::PYTHON, folder.path()).unwrap();
+        let Ok(output) =
+            Command::new("python3").args(["-B", "-c", calls]).current_dir(folder.path()).output()
+        else {
+            let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
+            return;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(boosted > 5);
+}

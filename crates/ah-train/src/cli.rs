@@ -204,7 +204,7 @@ pub struct TrainArgs {
     #[arg(long)]
     pub no_codegen: bool,
     /// Learn again and compare with the model and the code that are there; write nothing. Exit code 1: they differ.
-    #[arg(long, conflicts_with = "report")]
+    #[arg(long, conflicts_with_all = ["report", "json"])]
     pub check: bool,
     /// The number of threads, at most 1024 [default: all cores]; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -106,6 +106,8 @@ fn check_learns_again_and_compares() {
     let (code, _, stderr) = train(&["--check"]);
     assert!(code == 1 && stderr.contains("generated is stale"), "{stderr}");
 
+    assert_eq!(train(&["--check", "--json"]).0, 2, "a check prints a difference, not figures");
+
     // The command can be pasted into a shell.
     let (_, _, stderr) = train(&["--check", "--out", "a  b"]);
     assert!(stderr.trim_end().ends_with("train.txt --heuristic-name T --out 'a  b'"), "{stderr}");

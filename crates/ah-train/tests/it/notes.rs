@@ -129,3 +129,43 @@ fn noise_larger_than_the_differences_is_said() {
     let (_, stderr) = run.write("loud.txt", log(2.0)).learns(&["loud.txt"]);
     assert!(stderr.contains("runs of one choice on one input differ by"), "{stderr}");
 }
+
+/// Rows that are missing where a choice is slow look like rows of a choice that is not offered.
+#[test]
+fn choices_without_a_time_are_said() {
+    let run = Run::new();
+    let text = risky(600, 0.0, 2.0);
+    let args = |log| [log, "--fallback", "usual", "--max-risk", "5%"];
+    let (_, stderr) = run.write("whole.txt", text.clone()).learns(&args("whole.txt"));
+    assert!(!stderr.contains("counts as not offered"), "{stderr}");
+    let rows = text.lines().enumerate().filter(|(at, row)| !row.contains(",other,") || at % 40 != 1);
+    let rows: String = rows.map(|(_, row)| format!("{row}\n")).collect();
+    let (_, stderr) = run.write("missing.txt", rows).learns(&args("missing.txt"));
+    assert!(
+        stderr.contains("of 600 inputs. There it counts as not offered, also in the promise"),
+        "{stderr}"
+    );
+}
+
+/// One draw of ten is slow, and no feature tells which.
+#[test]
+fn a_hidden_feature_is_said() {
+    let log = |slow: f64| {
+        let mut text = risky(300, 0.0, 1.0);
+        let rows: Vec<String> = text.lines().skip(2).map(str::to_owned).collect();
+        for turn in 0..6 {
+            for (at, row) in rows.iter().enumerate() {
+                let (input, time) = row.rsplit_once(',').unwrap();
+                let time = time.parse::<f64>().unwrap() * (1.0 + 1e-3 * turn as f64);
+                let factor = if (at * 7 + turn) % 10 == 0 { slow } else { 1.0 };
+                let _ = writeln!(text, "{input},{:e}", time * factor);
+            }
+        }
+        text
+    };
+    let run = Run::new();
+    let (_, stderr) = run.write("even.txt", log(1.0)).learns(&["even.txt"]);
+    assert!(!stderr.contains("tells these runs apart"), "{stderr}");
+    let (_, stderr) = run.write("hidden.txt", log(3.0)).learns(&["hidden.txt"]);
+    assert!(stderr.contains("a feature that tells these runs apart is missing"), "{stderr}");
+}

@@ -20,8 +20,8 @@ pub struct Arguments {
     /// The model, as ah-train writes it
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// What to generate, separated by commas
-    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = one_of(TARGETS.each_ref().map(|target| (target.name, target))))]
+    /// What to generate, separated by commas [default: what the model was learned for, else rust]
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = one_of(TARGETS.each_ref().map(|target| (target.name, target))))]
     pub target: Vec<&'static Target>,
     /// The folder below which everything is written
     #[arg(long, value_name = "DIR", default_value = "generated")]
@@ -53,9 +53,9 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  A Rust crate in generated/:
+  The code of the model's targets, such as a Rust crate, in generated/:
     ah-codegen model.json
-  A C header and a Python module in another folder:
+  A C header and a Python module of a model that was learned for C and Python, in another folder:
     ah-codegen model.json --target c,python --out src/heuristics
   A module of your own library:
     ah-codegen model.json --into src/picker.rs

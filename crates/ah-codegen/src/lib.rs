@@ -108,6 +108,14 @@ pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Codege
     }
 }
 
+/// Returns the targets that a model was learned for, else [`RUST`].
+pub fn targets_of(model: &Model) -> Vec<&'static Target> {
+    let learned = learned_for(model);
+    let targets: Vec<&Target> =
+        TARGETS.iter().filter(|target| learned.iter().any(|name| name == target.name)).collect();
+    if targets.is_empty() { vec![&RUST] } else { targets }
+}
+
 /// Returns the targets that a model was learned for, by its record; a model without a record is for all of them.
 fn learned_for(model: &Model) -> Vec<String> {
     let settings = model.provenance.parameters.get("settings");

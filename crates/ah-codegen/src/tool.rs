@@ -6,7 +6,7 @@ use ah_cli::{detail, error, exit, status, stdout};
 use ah_types::{Model, log};
 
 use crate::cli::{Arguments, Extra};
-use crate::{CodegenError, Request, WriteMode, generate};
+use crate::{CodegenError, Request, WriteMode, generate, targets_of};
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -19,9 +19,11 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<u8, CodegenError> {
     let model = Model::read(&arguments.model)?;
     let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
+    let learned = targets_of(&model);
+    let targets = if arguments.target.is_empty() { &learned } else { &arguments.target };
     let report = generate(&Request {
         model: &model,
-        targets: &arguments.target,
+        targets,
         out: &arguments.out,
         into: arguments.into.as_deref(),
         mode: arguments.mode,

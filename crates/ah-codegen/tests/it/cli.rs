@@ -143,6 +143,23 @@ fn a_folder_whose_name_is_not_unicode_is_checked() {
 }
 
 #[test]
+fn a_model_becomes_what_it_was_learned_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut model = model(6, "Mine");
+    model.provenance.parameters.insert(
+        "settings".to_owned(),
+        serde_json::json!({ "target": { "value": ["python", "model-file"], "from": "flag" } }),
+    );
+    model.write(&at.join("model.json")).unwrap();
+    let (code, _, err) = codegen(at, &["model.json"]);
+    assert!(code == 0 && err.starts_with("python: wrote generated/mine.py"), "{err}");
+    assert_eq!(codegen(at, &["model.json", "--mode", "check"]).0, 0);
+    let (code, _, err) = codegen(at, &["model.json", "--target", "c"]);
+    assert!(code == 3 && err.contains("learned for python, model-file"), "{err}");
+}
+
+#[test]
 fn files_of_others_are_never_lost() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -406,7 +406,7 @@ for value in (float('nan'), float('inf'), -float('inf'), 0, -1, 10**400, None, T
     let mut boosted = 0;
     for model in random {
         boosted += usize::from(!model.boosters.is_empty());
-        generate_at(&model, &ah_codegen::PYTHON, folder.path()).unwrap();
+        generate_at(&model, &PYTHON, folder.path()).unwrap();
         let Ok(output) =
             Command::new("python3").args(["-B", "-c", calls]).current_dir(folder.path()).output()
         else {

@@ -2,7 +2,8 @@
 #![no_main]
 use std::path::Path;
 
-use ah_types::log::{self, Log, LogError, ReadOptions};
+use ah_types::Error;
+use ah_types::log::{self, Log, ReadOptions};
 use ah_types::{Fault, RowNumber};
 use libfuzzer_sys::fuzz_target;
 
@@ -19,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(!text.contains(|c: char| c.is_control()), "{text:?}");
             // In a bad head there is no row to pass over.
             let is_row = |fault: &Fault| matches!(fault.row, Some(RowNumber::Line(line)) if line > 2);
-            if matches!(&error, LogError::Malformed(fault) if is_row(fault)) {
+            if matches!(&error, Error::Malformed(fault) if is_row(fault)) {
                 let _ = read(true).map(|log| check(&log));
             }
         }

@@ -21,6 +21,6 @@ mod messages;
 mod output;
 pub mod page;
 
-pub use error::{FatalError, finish};
+pub use error::{exit_code, finish};
 pub use messages::{detail, error, is_quiet, is_verbose, note, status, warning};
-pub use output::{OutputError, printable, stderr, stdout};
+pub use output::{printable, stderr, stdout};

@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::Path;
 
-/// Standard output cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write standard output: {0}")]
-pub struct OutputError(io::Error);
+use ah_types::Error;
 
 /// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is not an
 /// error.
 ///
 /// # Errors
-/// [`OutputError`] if it cannot be written, for example on a full disk.
-pub fn stdout(text: &str) -> Result<(), OutputError> {
+/// [`Error`] if it cannot be written, for example on a full disk.
+pub fn stdout(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(OutputError(e)),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::io(Path::new("standard output"), "write")(e))
+        }
         _ => Ok(()),
     }
 }

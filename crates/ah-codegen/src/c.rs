@@ -1,11 +1,11 @@
 //! C: one header for C99, C++ and CUDA. It needs no other file, and allocates nothing.
 
+use ah_types::Error;
 use std::path::Path;
 
 use ah_types::expr::Type;
 
 use crate::code::{Binds, Form};
-use crate::error::CodegenError;
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{C_NAMES, C_WORDS};
 use crate::skeleton;
@@ -55,7 +55,7 @@ fn usage(place: &Path, package: &str) -> String {
     format!("include it: #include \"{file}\"; then ask {package}_choose")
 }
 
-fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
+fn files(request: &Request<'_>) -> Result<Output, Error> {
     let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
     let package = &names.package;
     let pointer = format!("const struct {package}_context *c");

@@ -24,7 +24,6 @@ mod c;
 #[cfg(feature = "cli")]
 mod cli;
 mod code;
-mod error;
 mod expression;
 mod facts;
 mod language;
@@ -45,8 +44,8 @@ use std::path::Path;
 
 use ah_types::Model;
 
+pub use ah_types::Error;
 pub use c::C;
-pub use error::CodegenError;
 pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use rust::RUST;
 pub use table::TABLE;
@@ -59,17 +58,17 @@ pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, T
 /// Generates source code from a model.
 ///
 /// # Errors
-/// [`CodegenError`]. Each file is then either unchanged or new.
-pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
+/// [`Error`]. Each file is then either unchanged or new.
+pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     // A model that was not read from a file is checked here.
-    request.model.validate().map_err(CodegenError::Invalid)?;
+    request.model.validate()?;
     check_into(request.into, request.targets)?;
     let learned = learned_for(request.model);
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
         if !request.force && !learned.is_empty() && !learned.iter().any(|name| name == target.name) {
             let (asked, learned) = (target.name, learned.join(", "));
-            return Err(CodegenError::Unfit(format!(
+            return Err(Error::Invalid(format!(
                 "--target {asked}: the model was learned for {learned}, where a decision has another price; learn it with \
                  ah-train --target {asked}, or write it anyway with --force"
             )));
@@ -87,7 +86,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
 ///
 /// # Errors
 /// There are several targets, or the file has the ending of another language.
-pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), CodegenError> {
+pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error> {
     match (into, targets) {
         (None, _) => Ok(()),
         (Some(path), [target]) => {
@@ -96,14 +95,14 @@ pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Codege
                 return Ok(());
             }
             let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.name);
-            Err(CodegenError::Usage(format!(
+            Err(Error::Usage(format!(
                 "--into {path}: expected a file that ends in .{expected} for the target {name}; name another file, or give \
                  its --target"
             )))
         }
         (Some(_), all) => {
             let count = all.len();
-            Err(CodegenError::Usage(format!("--into writes one file: expected one target, found {count}")))
+            Err(Error::Usage(format!("--into writes one file: expected one target, found {count}")))
         }
     }
 }

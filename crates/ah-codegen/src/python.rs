@@ -1,9 +1,8 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use ah_types::{Device, FeatureKind, FieldValue, Model, fields};
+use ah_types::{Device, Error, FeatureKind, FieldValue, Model, fields};
 
 use crate::code::{Binds, Code, Form};
-use crate::error::CodegenError;
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::plan::Planned;
@@ -109,7 +108,7 @@ fn tuple<'n>(all: impl Iterator<Item = &'n String>) -> String {
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
+fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), Error> {
     let model = request.model;
     let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
     let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
@@ -181,7 +180,7 @@ fn metadata(model: &Model) -> String {
 }
 
 /// Returns one file of a skeleton.
-fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, CodegenError> {
+fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, Error> {
     let (mut values, names, planned) = values(request)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);

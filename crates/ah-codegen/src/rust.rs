@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
-use ah_types::{FeatureKind, FieldValue, Model, fields};
+use ah_types::{Error, FeatureKind, FieldValue, Model, fields};
 use serde_json::json;
 
 use crate::body::Step;
 use crate::code::{Binds, Code, Form};
-use crate::error::CodegenError;
 use crate::facts::is_truth;
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, RUST_NAMES, RUST_WORDS};
@@ -80,13 +79,13 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
 }
 
 /// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
-fn relative(from: &Path, path: &Path) -> Result<String, CodegenError> {
-    let absolute = path.canonicalize().map_err(CodegenError::io("find", path))?;
+fn relative(from: &Path, path: &Path) -> Result<String, Error> {
+    let absolute = path.canonicalize().map_err(Error::io(path, "find"))?;
     // The crate's folder may not exist yet; its nearest ancestor does.
-    let from = std::path::absolute(from).map_err(CodegenError::io("find", from))?;
+    let from = std::path::absolute(from).map_err(Error::io(from, "find"))?;
     let existing = from.ancestors().find(|a| a.exists()).unwrap_or(Path::new("/"));
     let rest = from.strip_prefix(existing).unwrap_or(Path::new(""));
-    let from = existing.canonicalize().map_err(CodegenError::io("find", existing))?.join(rest);
+    let from = existing.canonicalize().map_err(Error::io(existing, "find"))?.join(rest);
     let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), absolute.components().collect());
     let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let mut relative = PathBuf::new();
@@ -107,7 +106,7 @@ fn usage(place: &Path, _: &str) -> String {
     }
 }
 
-fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
+fn files(request: &Request<'_>) -> Result<Output, Error> {
     let model = request.model;
     let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
     values.insert("is_certain", &planned.is_certain());

@@ -3,14 +3,13 @@
 use std::sync::LazyLock;
 
 use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
-use ah_types::{ChoiceId, Device, FeatureKind};
+use ah_types::{ChoiceId, Device, Error, FeatureKind};
 use include_dir::{Dir, include_dir};
 use serde_json::json;
 use tera::{Context, Tera};
 
 use crate::body::Step;
 use crate::code::Code;
-use crate::error::CodegenError;
 use crate::facts::is_truth;
 use crate::language::Language;
 use crate::names::Names;
@@ -42,10 +41,10 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
 });
 
 /// Builds a model's code in a language. Returns what every skeleton may print, and the code.
-pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Names, Planned), CodegenError> {
+pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Names, Planned), Error> {
     let model = request.model;
-    let names = Names::new(model, language.cases, &language.reserved, language.has_fields)
-        .map_err(CodegenError::Unfit)?;
+    let names =
+        Names::new(model, language.cases, &language.reserved, language.has_fields).map_err(Error::Invalid)?;
     let planned = request.built(language, &names);
     let print = |steps: &[Step], level, is_tail| {
         Lines::new(language, model, &names, planned.is_certain()).print(steps, level, is_tail)
@@ -108,7 +107,7 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
         "condition_steps": print(&planned.conditions.0, 1, true),
         "conditions": planned.conditions.1.iter().map(condition).collect::<Vec<_>>(),
     }))
-    .map_err(|e| CodegenError::Skeleton { problem: e.to_string() })?;
+    .map_err(broken)?;
     if let Some(device) = &model.device {
         let (units, count) = match device {
             Device::Cpu(cpu) => ("cores", cpu.cores),
@@ -127,14 +126,19 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
     Ok((values, names, planned))
 }
 
+/// Returns the error of a skeleton that cannot be rendered.
+fn broken(problem: impl std::fmt::Display) -> Error {
+    Error::Invalid(format!("a skeleton of ah-codegen does not render; report this: {problem}"))
+}
+
 /// Renders a skeleton. It does so twice: the second time `text` is the first result, by which the skeleton knows what it needs.
-pub fn render(name: &str, values: &Context) -> Result<String, CodegenError> {
-    let tera = TERA.as_ref().map_err(|problem| CodegenError::Skeleton { problem: problem.clone() })?;
+pub fn render(name: &str, values: &Context) -> Result<String, Error> {
+    let tera = TERA.as_ref().map_err(broken)?;
     let (mut values, mut text) = (values.clone(), String::new());
     for _ in 0..2 {
         values.insert("text", &text);
         let rendered = tera.render(name, &values);
-        text = rendered.map_err(|e| CodegenError::Skeleton { problem: format!("{e:?}") })?;
+        text = rendered.map_err(|e| broken(format!("{e:?}")))?;
     }
     // One blank line between parts, whichever of them exist.
     let most = if name.ends_with(".py") { "\n\n\n\n" } else { "\n\n\n" };

@@ -8,10 +8,9 @@
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
 use ah_types::log::Log;
 use ah_types::shown::{listed, quoted};
-use ah_types::{ChoiceId, Model, Value, fields, median};
+use ah_types::{ChoiceId, Error, Model, Value, fields, median};
 use serde_json::{Map, json};
 
-use crate::error::CodegenError;
 use crate::names::package;
 use crate::page::mark;
 use crate::target::{Output, Target};
@@ -28,7 +27,7 @@ pub const TABLE: Target = Target {
     files: |request| {
         let model = request.model;
         let missing = "--target table: expected --rows LOG, a log with the inputs that the table shall have";
-        let missing = || CodegenError::Usage(missing.to_owned());
+        let missing = || Error::Usage(missing.to_owned());
         let text = table(model, request.rows.ok_or_else(missing)?)?;
         let package = package(model);
         Ok(Output::file(request, &format!("{package}_table.json"), text, Vec::new()))
@@ -36,8 +35,8 @@ pub const TABLE: Target = Target {
 };
 
 /// Decides the inputs of a log by a model. Returns the table, a row a line.
-fn table(model: &Model, log: &Log) -> Result<String, CodegenError> {
-    let expected = |expected: String| CodegenError::Unfit(format!("--rows: expected {expected}"));
+fn table(model: &Model, log: &Log) -> Result<String, Error> {
+    let expected = |expected: String| Error::Invalid(format!("--rows: expected {expected}"));
     let features: Vec<String> = log.schema.features().iter().map(|f| f.name.clone()).collect();
     let slot = features.iter().position(|name| name == DEFAULT);
     let fallback = model.fallback.map(|id| model.choice_name(id));

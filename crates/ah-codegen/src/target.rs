@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ah_types::Model;
 use ah_types::log::Log;
-
-use crate::error::CodegenError;
+use ah_types::{Error, Model};
 
 /// A language or a program that reads generated files.
 #[derive(Debug)]
@@ -21,7 +19,7 @@ pub struct Target {
     /// Rankings are part of its files, whether they are asked for or not.
     pub(crate) has_rankings: bool,
     /// Returns its files.
-    pub(crate) files: fn(&Request<'_>) -> Result<Output, CodegenError>,
+    pub(crate) files: fn(&Request<'_>) -> Result<Output, Error>,
 }
 
 /// What to generate, and where.

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use ah_cli::{detail, error, exit, status, stdout};
-use ah_types::{Model, log};
+use ah_types::{Error, Model, log};
 
 use crate::cli::{Arguments, Extra};
-use crate::{CodegenError, Request, WriteMode, generate, targets_of};
+use crate::{Request, WriteMode, generate, targets_of};
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -16,7 +16,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints the report: the diff is data and goes to standard output, everything else to standard error. Returns the exit code.
-fn run(arguments: &Arguments) -> Result<u8, CodegenError> {
+fn run(arguments: &Arguments) -> Result<u8, Error> {
     let model = Model::read(&arguments.model)?;
     let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
     let learned = targets_of(&model);

@@ -1,5 +1,6 @@
 //! Writes to the disk: each file is replaced as a whole, and never one that somebody else wrote. Reports what changed.
 
+use ah_types::Error;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,6 @@ use std::path::{Path, PathBuf};
 use ah_types::artefact::write_atomic;
 use similar::TextDiff;
 
-use crate::error::CodegenError;
 use crate::target::{Output, WriteMode};
 
 /// The mark in the first lines of every generated file.
@@ -57,7 +57,7 @@ impl GeneratedFiles {
         usage: String,
         output: Output,
         mode: WriteMode,
-    ) -> Result<Self, CodegenError> {
+    ) -> Result<Self, Error> {
         let mut changes = Vec::new();
         for (name, text) in &output.files {
             let path = if name.is_empty() { output.place.clone() } else { output.place.join(name) };
@@ -66,15 +66,18 @@ impl GeneratedFiles {
                 Ok(old) if old == *text || old.lines().take(5).any(|line| line.contains(MARK)) => Some(old),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
                 _ if new.is_none() => None,
-                Err(e) if !path.exists() => return Err(CodegenError::io("read", &path)(e)),
-                _ => return Err(CodegenError::Taken { path }),
+                Err(e) if !path.exists() => return Err(Error::io(&path, "read")(e)),
+                _ => {
+                    let why = "it was not written by ah-codegen, and would be lost; move it, or give another folder with --out";
+                    return Err(Error::io(&path, "write")(std::io::Error::other(why)));
+                }
             };
             changes.extend((old.is_some() || new.is_some()).then_some(Change { path, old, new }));
         }
         for Change { path, new, .. } in changes.iter().filter(|c| mode == WriteMode::Write && !c.is_same()) {
             match new {
-                Some(text) => write_atomic(path, text.as_bytes()).map_err(CodegenError::io("write", path))?,
-                None => fs::remove_file(path).map_err(CodegenError::io("remove", path))?,
+                Some(text) => write_atomic(path, text.as_bytes()).map_err(Error::io(path, "write"))?,
+                None => fs::remove_file(path).map_err(Error::io(path, "remove"))?,
             }
         }
         Ok(Self { target, usage, output, changes })

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ah_measure::{Failure, Measurement};
-use ah_types::{FeatureKind, Outcome};
+use ah_types::{Error, FeatureKind, Outcome};
 
 use crate::append::Appender;
 use crate::cli::{Options, progress};
-use crate::error::CollectError;
 use crate::measuring::{MeasuredInput, measure_inputs};
 use crate::plan::{Plan, PlannedInput};
 use crate::summary::Summary;
@@ -31,7 +30,7 @@ pub(crate) fn collect(
     workers: &mut [Worker],
     options: &Options,
     stop: &AtomicBool,
-) -> Result<Summary, CollectError> {
+) -> Result<Summary, Error> {
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
@@ -75,18 +74,18 @@ pub(crate) fn collect(
 }
 
 /// Returns the first worker, if all have devices of one kind and describe the same: outcomes are told by position.
-fn common_subject(workers: &[Worker]) -> Result<&Worker, CollectError> {
+fn common_subject(workers: &[Worker]) -> Result<&Worker, Error> {
     let Some(first) = workers.first() else {
-        return Err(CollectError::Usage("there is nothing to measure".to_owned()));
+        return Err(Error::Usage("there is nothing to measure".to_owned()));
     };
     let device = &first.experiment().device;
     if let Some(other) = workers.iter().map(|w| &w.experiment().device).find(|other| *other != device) {
-        return Err(CollectError::Device(format!(
+        return Err(Error::Device(format!(
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
     if let Some(what) = workers.iter().find_map(|w| difference(first.description(), w.description())) {
-        return Err(CollectError::Device(format!("the workers of two devices differ: one describes {what}")));
+        return Err(Error::Device(format!("the workers of two devices differ: one describes {what}")));
     }
     Ok(first)
 }
@@ -124,21 +123,21 @@ fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
 
 impl Record {
     /// Takes an input: appends it, or lets it wait.
-    fn take(&mut self, input: MeasuredInput) -> Result<(), CollectError> {
+    fn take(&mut self, input: MeasuredInput) -> Result<(), Error> {
         let lost = input.lost_device().map(str::to_owned);
         if let Some(reason) = lost {
             // What is known of it is appended; the rest is for another run.
             if input.result.is_ok() {
                 self.append(&input)?;
             }
-            return Err(CollectError::Device(format!("nothing more can be measured: {reason}")));
+            return Err(Error::Device(format!("nothing more can be measured: {reason}")));
         }
         if let Some(reason) = failed(&input.result) {
             self.failed.push(input);
             if self.failed.len() < MAX_FAILED {
                 return Ok(());
             }
-            return Err(CollectError::Device(format!(
+            return Err(Error::Device(format!(
                 "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
                  last one: {reason}"
             )));
@@ -154,7 +153,7 @@ impl Record {
         match &input.result {
             // The plan counts those with a flaw.
             Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED && input.planned.flaw.is_none() => {
-                Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
+                Err(Error::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
             }
             _ => Ok(()),
         }
@@ -164,24 +163,24 @@ impl Record {
     ///
     /// # Errors
     /// Every input failed, and nothing is known to work.
-    fn end(&mut self) -> Result<(), CollectError> {
+    fn end(&mut self) -> Result<(), Error> {
         if let Some(last) = self.failed.last().filter(|_| !self.is_known_to_work)
             && let Some(reason) = failed(&last.result)
         {
             let failed = count(self.failed.len() as u64, "input");
-            return Err(CollectError::TooLittle(format!(
+            return Err(Error::TooLittle(format!(
                 "nothing has a time, and nothing is recorded: {failed} failed; the last one: {reason}"
             )));
         }
         self.append_failed()
     }
 
-    fn append_failed(&mut self) -> Result<(), CollectError> {
+    fn append_failed(&mut self) -> Result<(), Error> {
         let failed = std::mem::take(&mut self.failed);
         failed.iter().try_for_each(|input| self.append(input))
     }
 
-    fn append(&mut self, input: &MeasuredInput) -> Result<(), CollectError> {
+    fn append(&mut self, input: &MeasuredInput) -> Result<(), Error> {
         let result = self.appender.append(input)?;
         self.summary.count(&self.choices, &input.result);
         if input.result.is_ok() {

@@ -26,7 +26,6 @@ mod append;
 mod cli;
 mod collect;
 mod custom;
-mod error;
 mod measuring;
 mod plan;
 mod process_group;

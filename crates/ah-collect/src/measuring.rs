@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use ah_measure::{Failure, Measurement};
-use ah_types::TimingPolicy;
+use ah_types::{Error, TimingPolicy};
 
-use crate::error::CollectError;
 use crate::plan::{Plan, PlannedInput};
 use crate::worker::Worker;
 
@@ -37,8 +36,8 @@ pub(crate) fn measure_inputs(
     plan: &Plan,
     policy: TimingPolicy,
     stop: &AtomicBool,
-    mut each: impl FnMut(MeasuredInput) -> Result<(), CollectError>,
-) -> Result<(), CollectError> {
+    mut each: impl FnMut(MeasuredInput) -> Result<(), Error>,
+) -> Result<(), Error> {
     let abort = AtomicBool::new(false);
     let ended = || stop.load(Ordering::Relaxed) || abort.load(Ordering::Relaxed);
     std::thread::scope(|scope| {
@@ -48,13 +47,13 @@ pub(crate) fn measure_inputs(
             let work = move || take_inputs(worker, plan, policy, &send, ended);
             std::thread::Builder::new().spawn_scoped(scope, work).map_err(|e| {
                 abort.store(true, Ordering::Relaxed);
-                CollectError::Device(format!("cannot start a thread for each device: {e}"))
+                Error::Device(format!("cannot start a thread for each device: {e}"))
             })?;
         }
         drop(send);
         let result = receive.iter().try_for_each(|input| match input {
             Ok(input) => each(input),
-            Err(e) => Err(CollectError::Device(format!("no input can be drawn: {}", Failure::reason(&e)))),
+            Err(e) => Err(Error::Device(format!("no input can be drawn: {}", Failure::reason(&e)))),
         });
         abort.store(true, Ordering::Relaxed);
         result

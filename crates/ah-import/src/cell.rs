@@ -3,17 +3,16 @@
 use std::fmt::Write as _;
 
 use ah_types::shown::quoted;
-use ah_types::{FeatureKind, RowNumber, Scalar};
+use ah_types::{Error, FeatureKind, RowNumber, Scalar};
 use serde_json::Value as Json;
 
-use crate::error::ImportError;
 use crate::tools::Defaults;
 
 /// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
 pub struct Table {
     pub columns: Vec<String>,
     pub defaults: Defaults,
-    pub rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>,
+    pub rows: Box<dyn Iterator<Item = Result<Row, Error>>>,
 }
 
 /// A row: a cell a column.

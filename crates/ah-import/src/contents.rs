@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use ah_types::log::{LogError, quote};
+use ah_types::log::quote;
 use ah_types::shown::{listed, quoted};
-use ah_types::{Fault, Feature, FeatureKind, RowNumber, Schema, Tally};
+use ah_types::{Error, Fault, Feature, FeatureKind, RowNumber, Schema, Tally};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
 use crate::cell::{Cell, DECIMAL_COMMA, Row, has_decimal_comma};
-use crate::error::ImportError;
 use crate::params::ImportParams;
 use crate::report::ImportReport;
 use crate::roles::{Column, Roles};
@@ -68,24 +67,23 @@ impl Contents {
     /// # Errors
     /// The first row that cannot be imported, unless such rows are to be skipped; a feature that is a number in some
     /// rows and a name in others; a table without times.
-    pub fn read(params: &ImportParams) -> Result<Self, ImportError> {
+    pub fn read(params: &ImportParams) -> Result<Self, Error> {
         let mut contents = Self::default();
         for (table, path) in params.tables.iter().enumerate() {
             contents.read_table(params, table, path)?;
         }
-        let too_little = |what: &str, hint| {
-            let what = format!("{}: {what}", params.tables[0].display());
-            Err(ImportError::TooLittle { what, hint })
+        let too_little = |what: &str, hint: &str| {
+            Err(Error::TooLittle(format!("{}: {what}; {hint}", params.tables[0].display())))
         };
         if contents.rows.is_empty() {
             return too_little("the table has no rows to import", "measure some inputs first");
         }
         let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
-            .map_err(|e| ImportError::parameter("--features", "each column once", e.to_string()))?;
+            .map_err(|e| Error::parameter("--features", "each column once", e.to_string()))?;
         if contents.roles.rules.is_assumed && contents.are_mostly_short() {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
-            return Err(ImportError::parameter("--unit", UNIT, found));
+            return Err(Error::parameter("--unit", UNIT, found));
         }
         // Google Benchmark's `time_unit`.
         let of_unit = |name: &&String| name.to_lowercase().ends_with("unit");
@@ -93,7 +91,7 @@ impl Contents {
             contents.roles.unused.iter().find(of_unit).filter(|_| contents.roles.rules.is_assumed)
         {
             let found = format!("none, and a column {}, which is not read", quoted(column));
-            return Err(ImportError::parameter("--unit", UNIT, found));
+            return Err(Error::parameter("--unit", UNIT, found));
         }
         if contents.times.is_empty() {
             let what = format!("no row holds a time (rows: {})", contents.rows.len());
@@ -102,7 +100,7 @@ impl Contents {
         Ok(contents)
     }
 
-    fn read_table(&mut self, params: &ImportParams, index: usize, path: &Path) -> Result<(), ImportError> {
+    fn read_table(&mut self, params: &ImportParams, index: usize, path: &Path) -> Result<(), Error> {
         let table = table::open(path, params)?;
         let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
         let constants: Vec<Cell> = constants.collect();
@@ -122,9 +120,7 @@ impl Contents {
             });
             match read {
                 Ok(number) => self.add(index, &number, &read_row)?,
-                Err(ImportError::Log(LogError::Malformed(fault)))
-                    if params.skip_bad_rows && fault.row.is_some() =>
-                {
+                Err(Error::Malformed(fault)) if params.skip_bad_rows && fault.row.is_some() => {
                     self.bad_rows.add(&fault);
                 }
                 Err(e) => return Err(e),
@@ -134,7 +130,7 @@ impl Contents {
     }
 
     /// Adds the row that was read last.
-    fn add(&mut self, table: usize, number: &RowNumber, read: &ReadRow) -> Result<(), ImportError> {
+    fn add(&mut self, table: usize, number: &RowNumber, read: &ReadRow) -> Result<(), Error> {
         // 2^32 names would not fit into memory.
         let number_of = |names: &mut IndexSet<String>, name: &String| {
             let known = names.get_index_of(name);
@@ -159,7 +155,7 @@ impl Contents {
         }
         if self.choices.len() > MOST_CHOICES {
             let expected = format!("columns with at most {MOST_CHOICES} different choices");
-            return Err(ImportError::parameter("--choice", expected, "more; is one of them a measurement?"));
+            return Err(Error::parameter("--choice", expected, "more; is one of them a measurement?"));
         }
         Ok(())
     }

@@ -20,15 +20,15 @@ mod table;
 mod times;
 mod tools;
 
-pub use error::ImportError;
+pub use ah_types::Error;
 pub use params::{Format, ImportParams, Unit};
 pub use report::ImportReport;
 
 /// Writes a log made of the tables of `params`. Nothing is written if a table has an error.
 ///
 /// # Errors
-/// [`ImportError`] with the file, the row and the column.
-pub fn import(params: &ImportParams) -> Result<ImportReport, ImportError> {
+/// [`Error`] with the file, the row and the column.
+pub fn import(params: &ImportParams) -> Result<ImportReport, Error> {
     params.check()?;
     let contents = contents::Contents::read(params)?;
     log::write(params, &contents)?;

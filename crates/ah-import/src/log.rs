@@ -1,33 +1,32 @@
 //! Writes the log. Its metadata names the device of `--device`, because a table does not name the machine that it was
 //! measured on.
 
-use ah_types::FeatureKind;
 use ah_types::artefact::create_new;
-use ah_types::log::{Collection, LOG_FORMAT, LogError, LogWriter, Metadata, read_metadata};
+use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read_metadata};
+use ah_types::{Error, FeatureKind};
 
 use crate::contents::Contents;
-use crate::error::ImportError;
 use crate::params::ImportParams;
 
 /// Writes the log of all tables, or adds to an existing one.
 ///
 /// # Errors
-/// [`ImportError`]. A new log then does not exist; an existing one may have a part of the new rows.
-pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), ImportError> {
+/// [`Error`]. A new log then does not exist; an existing one may have a part of the new rows.
+pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), Error> {
     let metadata = metadata(params, contents)?;
     let write = |path: &std::path::Path| {
         let (mut writer, _) = LogWriter::open(path, &metadata, &contents.schema, None)?;
         let schema = writer.schema().clone();
-        Ok(writer.append_inputs(contents.samples(&schema))?)
+        writer.append_inputs(contents.samples(&schema))
     };
     if params.output.exists() {
         return write(&params.output);
     }
     // A new log gets its name when it is complete; of two imports to one name, the second fails.
-    create_new(&params.output, write, |error| LogError::io(&params.output, "write")(error).into())
+    create_new(&params.output, write, Error::io(&params.output, "write"))
 }
 
-fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, ImportError> {
+fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Error> {
     let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
     let mut metadata = Metadata {
         name: params.name.clone(),

@@ -1,10 +1,9 @@
 //! The parameters of an import: one list of fields for the library and for the command line.
 
+use ah_types::Error;
 use std::path::PathBuf;
 
 use ah_types::shown::{listed, quoted};
-
-use crate::error::ImportError;
 
 /// The parameters of an import.
 // On the command line, the doc comments are the help texts.
@@ -129,8 +128,8 @@ pub enum Format {
 
 impl ImportParams {
     /// Checks what can be checked without the tables.
-    pub(crate) fn check(&self) -> Result<(), ImportError> {
-        let wrong = |flag, expected: &str, found: String| Err(ImportError::parameter(flag, expected, found));
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let wrong = |flag, expected: &str, found: String| Err(Error::parameter(flag, expected, found));
         if self.tables.is_empty() {
             return wrong("TABLE", "at least one table", "none".to_owned());
         }
@@ -157,7 +156,7 @@ impl ImportParams {
     }
 
     /// Names and values of `--set`.
-    pub(crate) fn constants(&self) -> Result<Vec<(&str, &str)>, ImportError> {
+    pub(crate) fn constants(&self) -> Result<Vec<(&str, &str)>, Error> {
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for text in &self.set {
             let known = |name: &str| self.features.iter().any(|f| f == name);
@@ -165,10 +164,10 @@ impl ImportParams {
                 Some((name, _)) if known(name) || pairs.iter().any(|(n, _)| *n == name) => {
                     let features = listed(&self.features);
                     let expected = format!("a feature besides {features}, once");
-                    return Err(ImportError::parameter("--set", expected, quoted(name)));
+                    return Err(Error::parameter("--set", expected, quoted(name)));
                 }
                 Some(pair) => pairs.push(pair),
-                None => return Err(ImportError::parameter("--set", "FEATURE=VALUE", quoted(text))),
+                None => return Err(Error::parameter("--set", "FEATURE=VALUE", quoted(text))),
             }
         }
         Ok(pairs)

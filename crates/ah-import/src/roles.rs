@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use ah_types::Fault;
-use ah_types::shown::{listed, quoted};
+use ah_types::shown::{did_you_mean, listed, quoted};
+use ah_types::{Error, Fault};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cell::Table;
-use crate::error::ImportError;
 use crate::params::{ImportParams, Unit};
 use crate::times::TimeRules;
 use crate::tools::Defaults;
@@ -36,7 +35,7 @@ pub struct Roles {
 
 impl Roles {
     /// Finds the columns that the flags name, or the format by itself.
-    pub fn find(path: &Path, table: &Table, params: &ImportParams) -> Result<Self, ImportError> {
+    pub fn find(path: &Path, table: &Table, params: &ImportParams) -> Result<Self, Error> {
         let defaults = &table.defaults;
         let finder = Finder::new(path, &table.columns, params);
         let features = finder.features(defaults)?;
@@ -64,7 +63,7 @@ impl Roles {
     }
 
     /// Checks that this table has the features of the first one, in the same order.
-    pub fn same_features(&self, path: &Path, features: &[Column], first: &Path) -> Result<(), ImportError> {
+    pub fn same_features(&self, path: &Path, features: &[Column], first: &Path) -> Result<(), Error> {
         let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
         let (ours, theirs) = (names(&self.features), names(features));
         if ours == theirs {
@@ -103,18 +102,19 @@ impl<'a> Finder<'a> {
     }
 
     /// Returns the column of this name, or of a path of keys that alone ends with it.
-    fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
+    fn column(&self, flag: &'static str, name: &str) -> Result<Column, Error> {
         let ends = |column: &String| column.strip_suffix(name).is_some_and(|keys| keys.ends_with('.'));
         let only_end = || {
             let mut ends = self.columns.iter().enumerate().filter(|(_, column)| ends(column));
             ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
         };
         let index = self.places.get(name).copied().or_else(only_end);
-        let index = index.ok_or_else(|| ImportError::UnknownColumn {
-            path: self.path.to_owned(),
-            flag,
-            column: name.to_owned(),
-            known: self.columns.to_vec(),
+        let index = index.ok_or_else(|| {
+            let (path, column, known) = (self.path.display(), quoted(name), listed(self.columns));
+            let proposal = did_you_mean(name, self.columns);
+            Error::Usage(format!(
+                "{path}: {flag}: there is no column {column}; the columns are {known}{proposal}"
+            ))
         })?;
         let categorical = self.params.categorical.iter().any(|column| column == name);
         Ok(Column { index, name: name.to_owned(), categorical })
@@ -124,16 +124,16 @@ impl<'a> Finder<'a> {
         &self,
         flag: &'static str,
         names: impl IntoIterator<Item = &'n String>,
-    ) -> Result<Vec<Column>, ImportError> {
+    ) -> Result<Vec<Column>, Error> {
         names.into_iter().map(|name| self.column(flag, name)).collect()
     }
 
-    fn missing(&self, flag: &'static str, expected: &str) -> ImportError {
+    fn missing(&self, flag: &'static str, expected: &str) -> Error {
         let found = format!("none; the columns of {} are {}", self.path.display(), listed(self.columns));
-        ImportError::parameter(flag, expected, found)
+        Error::parameter(flag, expected, found)
     }
 
-    fn features(&self, defaults: &Defaults) -> Result<Vec<Column>, ImportError> {
+    fn features(&self, defaults: &Defaults) -> Result<Vec<Column>, Error> {
         let constants = self.params.constants()?;
         let free = |name: &String| {
             !self.params.choice.contains(name) && !constants.iter().any(|(set, _)| set == name)
@@ -151,14 +151,14 @@ impl<'a> Finder<'a> {
         }
         if let Some(taken) = features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str())) {
             let expected = "other names than those of the log's own columns; rename it in the table";
-            return Err(ImportError::parameter("--features", expected, quoted(&taken.name)));
+            return Err(Error::parameter("--features", expected, quoted(&taken.name)));
         }
         Ok(features)
     }
 
     /// Returns a column a choice: the named ones, else all that are no features. A column without a name is
     /// the index that pandas writes.
-    fn wide(&self, of_features: &FxHashSet<usize>) -> Result<Vec<Column>, ImportError> {
+    fn wide(&self, of_features: &FxHashSet<usize>) -> Result<Vec<Column>, Error> {
         let others = self.columns.iter().enumerate().filter(|(at, name)| {
             !of_features.contains(at) && !name.is_empty() && !name.starts_with("__index_level_")
         });
@@ -175,7 +175,7 @@ impl<'a> Finder<'a> {
         &self,
         defaults: &Defaults,
         of_features: &FxHashSet<usize>,
-    ) -> Result<(Vec<Column>, Vec<Column>), ImportError> {
+    ) -> Result<(Vec<Column>, Vec<Column>), Error> {
         let mut choice = self.all("--choice", &self.params.choice)?;
         if choice.is_empty() {
             choice = self.all("--choice", &defaults.choice)?;
@@ -193,7 +193,7 @@ impl<'a> Finder<'a> {
         };
         if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {
             let expected = "a column that is not the choice";
-            return Err(ImportError::parameter("--time", expected, quoted(&both.name)));
+            return Err(Error::parameter("--time", expected, quoted(&both.name)));
         }
         Ok((choice, time))
     }

@@ -8,7 +8,7 @@
 //!
 //! fn pad(_: &[f32]) {}
 //! fn as_it_is(_: &[f32]) {}
-//! # fn main() -> Result<(), ah_runtime::SetupError> {
+//! # fn main() -> Result<(), ah_runtime::Error> {
 //! // Once. For a generated crate with its feature `runtime`: `simple_heuristic::register();`
 //! let pad_mm = AutoHeuristic::builder("pad_mm")
 //!     .choices(["orig", "pad"])
@@ -65,8 +65,8 @@ mod sync;
 mod warnings;
 
 pub use ah_types;
-pub use ah_types::Unsure;
-pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError};
+pub use ah_types::{Error, Unsure};
+pub use decide::{Answer, AutoHeuristic, Builder, Reason, Role};
 pub use drift::{Drift, DriftReport};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};

@@ -5,11 +5,11 @@
 
 use std::path::PathBuf;
 
-use ah_types::{FeatureKind, Model};
+use ah_types::{Error, FeatureKind, Model};
 use serde::Serialize;
 
 use crate::decisions;
-use crate::error::TrainError;
+use crate::error::mismatch;
 use crate::judge::Metrics;
 use crate::judge::evaluation::max_slowdown;
 use crate::params::{MaxRisk, Params};
@@ -57,16 +57,12 @@ pub struct Adaptation {
 /// Adapts a model to the device or to the shapes of new logs.
 ///
 /// # Errors
-/// [`TrainError`] if a file cannot be read, the logs are of another optimization, or hold too little.
-pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
+/// [`Error`] if a file cannot be read, the logs are of another optimization, or hold too little.
+pub fn adapt(params: &AdaptParams) -> Result<Adaptation, Error> {
     let old = Model::read(&params.model)?;
     let trained = learn(params, &old)?;
     if trained.model.optimization != old.optimization {
-        return Err(TrainError::Mismatch {
-            path: params.logs[0].clone(),
-            model: old.optimization,
-            log: trained.model.optimization,
-        });
+        return Err(mismatch(&params.logs[0], &old.optimization, &trained.model.optimization));
     }
     let TrainedModel { model, held_out, plan, warnings, .. } = trained;
     let evaluation = held_out.evaluation;
@@ -74,7 +70,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
     let judged = decisions::decide(&old, logged, table, &inputs, &plan.asking);
     let fallback = evaluation.comparison.always_fallback.choice.clone();
-    let id = table.named("the model's fallback", fallback.clone())?;
+    let id = table.named("the model's fallback", &fallback)?;
     let of_old = Metrics::new(table, &judged, id, plan.max_slowdown);
     let learned = evaluation.comparison.model;
     let keeps_old = of_old.slowdown <= learned.slowdown;
@@ -83,7 +79,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
 }
 
 /// Learns from the new logs, with the old model's fallback where they have it.
-fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, TrainError> {
+fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, Error> {
     let reading = Params {
         max_risk: params.max_risk,
         max_slowdown: Some(max_slowdown(old)),
@@ -94,7 +90,8 @@ fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, TrainError> 
         ..Params::new(params.logs.clone(), &old.heuristic)
     };
     match train(&reading) {
-        Err(TrainError::UnknownChoice { .. }) => train(&Params { fallback: None, ..reading }),
+        // The logs do not have the old model's fallback.
+        Err(Error::Usage(_)) => train(&Params { fallback: None, ..reading }),
         trained => trained,
     }
 }

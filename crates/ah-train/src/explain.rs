@@ -3,24 +3,21 @@
 use std::collections::BTreeSet;
 
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, Feature, FeatureKind, Model, Unsure, Value};
+use ah_types::{ChoiceId, Error, Feature, FeatureKind, Model, Unsure, Value};
 
-use crate::error::TrainError;
+use crate::error::unknown_choice;
 
 /// Explains the decision of `model` for an input of `feature=value` pairs. `offered` are the choices that the program offers;
 /// empty if it does not list them.
 ///
 /// # Errors
-/// [`TrainError`] names a wrong pair, and the features that are not given where the decision needs them.
-pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<String, TrainError> {
+/// [`Error`] names a wrong pair, and the features that are not given where the decision needs them.
+pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<String, Error> {
     let (values, absent) = values(model, input)?;
-    let unknown = |name: &String| TrainError::UnknownChoice {
-        flag: "--offered",
-        choice: name.clone(),
-        known: model.choices.clone(),
-    };
-    let ids: Result<BTreeSet<ChoiceId>, TrainError> =
-        offered.iter().map(|name| model.choice_id(name).ok_or_else(|| unknown(name))).collect();
+    let ids: Result<BTreeSet<ChoiceId>, Error> = offered
+        .iter()
+        .map(|name| model.choice_id(name).ok_or_else(|| unknown_choice("--offered", name, &model.choices)))
+        .collect();
     let ids = ids?;
     let needs_more = match model.choose(&values) {
         Err(Unsure::Undefined(_) | Unsure::Precondition) => !absent.is_empty(),
@@ -28,7 +25,7 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<St
         _ => false,
     };
     if needs_more {
-        return Err(TrainError::parameter(
+        return Err(Error::parameter(
             "the input",
             "a value of each feature that the decision needs (FEATURE= if it has none)",
             format_args!("none of {}", listed(&absent)),
@@ -39,7 +36,7 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<St
 }
 
 /// Returns the values by slot, and the features that are not given: they are undefined.
-fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), TrainError> {
+fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), Error> {
     let features = model.features.base().features();
     let undefined = |feature: &Feature| match feature.kind {
         FeatureKind::Numerical => Value::Number(f64::NAN),
@@ -49,7 +46,7 @@ fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), 
     let mut absent: Vec<String> = features.iter().map(|feature| feature.name.clone()).collect();
     for pair in input {
         let error = |expected: &str, proposal: &str| {
-            TrainError::parameter("the input", expected, format_args!("{pair:?}{proposal}"))
+            Error::parameter("the input", expected, format_args!("{pair:?}{proposal}"))
         };
         let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE", ""))?;
         let slot = model.features.base().slot(name).ok_or_else(|| {

@@ -49,9 +49,8 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, adapt};
-pub use ah_types::Target;
+pub use ah_types::{Error, Target};
 pub use decisions::constant;
-pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, TestReport, evaluate};
 pub use overhead::Overhead;

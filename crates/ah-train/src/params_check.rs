@@ -2,8 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::error::TrainError;
-use ah_types::PromiseMode;
+use ah_types::{Error, PromiseMode};
 
 use crate::params::{MaxRisk, Params, Size, SplitBy};
 
@@ -24,8 +23,8 @@ impl Params {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`TrainError::Parameter`] names the first flag that is out of its range.
-    pub fn check(&self) -> Result<(), TrainError> {
+    /// [`Error::Parameter`] names the first flag that is out of its range.
+    pub fn check(&self) -> Result<(), Error> {
         if self.logs.is_empty() {
             return wrong("LOG", "at least one log", "none");
         }
@@ -40,7 +39,7 @@ impl Params {
     }
 
     /// Checks each setting that is given.
-    fn check_settings(&self) -> Result<(), TrainError> {
+    fn check_settings(&self) -> Result<(), Error> {
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }
@@ -81,22 +80,20 @@ impl Params {
 }
 
 /// Checks the settings of an optimization's file.
-pub fn check_training(training: &Params, optimization: &str) -> Result<(), TrainError> {
+pub fn check_training(training: &Params, optimization: &str) -> Result<(), Error> {
     training.check_settings().map_err(|error| match error {
-        TrainError::Parameter { flag, expected, found } => {
+        Error::Parameter { flag, expected, found } => {
             let name = flag.trim_start_matches('-').replace('-', "_");
-            TrainError::Expression {
-                optimization: optimization.to_owned(),
-                what: "training",
-                reason: format!("{name}: expected {expected}, found {found}"),
-            }
+            Error::Invalid(format!(
+                "optimization {optimization:?}: training: {name}: expected {expected}, found {found}"
+            ))
         }
         other => other,
     })
 }
 
-fn wrong<T>(flag: &'static str, expected: &str, found: impl Display) -> Result<T, TrainError> {
-    Err(TrainError::parameter(flag, expected, found))
+fn wrong<T>(flag: &'static str, expected: &str, found: impl Display) -> Result<T, Error> {
+    Err(Error::parameter(flag, expected, found))
 }
 
 /// The values of [`is_leaf_size`].

@@ -3,11 +3,10 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_types::{LANES, Objective, PromiseMode, Target};
+use ah_types::{Error, LANES, Objective, PromiseMode, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
-use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
 use crate::overhead::Asking;
 use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, Size, SplitBy, leaf_size};
@@ -62,8 +61,8 @@ impl TrainPlan {
     /// Resolves the settings of a training on the inputs `training`.
     ///
     /// # Errors
-    /// [`TrainError`] if settings contradict each other, name an unknown choice, or want more inputs.
-    pub fn resolve(params: &Params, dataset: &Dataset, training: &[u32]) -> Result<Self, TrainError> {
+    /// [`Error`] if settings contradict each other, name an unknown choice, or want more inputs.
+    pub fn resolve(params: &Params, dataset: &Dataset, training: &[u32]) -> Result<Self, Error> {
         let inputs = training.len();
         if inputs < SEARCH_FOLDS {
             return Err(too_few(dataset.usable.len()));
@@ -97,7 +96,7 @@ impl TrainPlan {
         let takes_more = asking.is_free() && dataset.table.choices.len() <= LANES;
         let boost = boost(given, learner, inputs, takes_more)?;
         for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
-            dataset.table.named("always_included", choice.clone())?;
+            dataset.table.named("always_included", choice)?;
         }
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
@@ -167,10 +166,10 @@ fn boost(
     learner: LearnerKind,
     inputs: usize,
     takes_more: bool,
-) -> Result<Option<Boost>, TrainError> {
+) -> Result<Option<Boost>, Error> {
     let excluding = given.excludes_boosting();
     if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
-        return Err(TrainError::parameter(flag, "another learner than boosted", "boosted"));
+        return Err(Error::parameter(flag, "another learner than boosted", "boosted"));
     }
     let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa) || excluding.is_some();
     let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, takes_more);

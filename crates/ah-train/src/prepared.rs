@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use ah_types::shown::listed;
-use ah_types::{ChoiceId, Model};
+use ah_types::{ChoiceId, Error, Model};
 
 use crate::data::split::Partition;
 use crate::data::{Dataset, Table};
 use crate::decisions::{self, JudgedInput};
-use crate::error::TrainError;
 use crate::joint::{self, Completed};
 use crate::params::{Params, SplitBy};
 use crate::plan::{TEST_SHARE, TrainPlan};
@@ -35,8 +34,8 @@ impl Prepared {
     /// Holds the test part out, completes a sparse table, resolves all settings and keeps the choices that are worth it.
     ///
     /// # Errors
-    /// [`TrainError`] if the inputs are too few, or settings contradict each other.
-    pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, TrainError> {
+    /// [`Error`] if the inputs are too few, or settings contradict each other.
+    pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, Error> {
         let share = dataset.settings.test_share.unwrap_or(TEST_SHARE);
         let seed = dataset.settings.seed.unwrap_or_default();
         let mut by = dataset.settings.test_split.unwrap_or_default();

@@ -3,30 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{FatalError, exit, is_verbose, note, status, stdout, warning};
-use ah_types::Model;
+use ah_cli::{error, exit, is_verbose, note, status, stdout, warning};
+use ah_types::{Error, Model};
 use serde_json::json;
 
 use crate::cli::{AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
 use crate::judge::Evaluation;
-use crate::{TrainError, TrainedModel, report};
-
-/// An error that ends the command.
-type Failure = Box<dyn FatalError>;
-
-/// What `--check` finds.
-#[derive(Debug, thiserror::Error)]
-#[error("{path} is stale: learning again gives another one; run: {command}")]
-struct Stale {
-    path: String,
-    command: String,
-}
-
-impl FatalError for Stale {
-    fn exit_code(&self) -> u8 {
-        exit::CHECK_FAILED
-    }
-}
+use crate::{TrainedModel, report};
 
 /// Runs the tool with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -38,14 +21,14 @@ pub fn main() -> ExitCode {
         Some(_) => None,
     };
     let done = on_threads(threads, || match &cli.command {
-        Some(Command::Evaluate(args)) => evaluate(args),
-        Some(Command::Explain(args)) => explain(args),
-        Some(Command::Report(args)) => report(args),
-        Some(Command::Adapt(args)) => adapt(args),
+        Some(Command::Evaluate(args)) => evaluate(args).map(|()| exit::SUCCESS),
+        Some(Command::Explain(args)) => explain(args).map(|()| exit::SUCCESS),
+        Some(Command::Report(args)) => report(args).map(|()| exit::SUCCESS),
+        Some(Command::Adapt(args)) => adapt(args).map(|()| exit::SUCCESS),
         Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
     });
-    ah_cli::finish(done.map(|()| exit::SUCCESS))
+    ah_cli::finish(done)
 }
 
 /// Runs `work` on this many threads (`None`: one for each core), or on this thread alone if they cannot be started.
@@ -63,32 +46,28 @@ fn on_threads<T: Send>(threads: Option<u16>, work: impl FnOnce() -> T + Send) ->
     }
 }
 
-fn import(args: &ImportArgs) -> Result<(), Failure> {
+fn import(args: &ImportArgs) -> Result<u8, Error> {
     let report = ah_import::import(&args.params())?;
     warn(&report.warnings);
     status(&report.to_string());
     match args.training() {
         Some(training) => train(&training),
-        None if args.train.json => Ok(stdout(&format!("{}\n", json!(report)))?),
-        None => Ok(()),
+        None if args.train.json => stdout(&format!("{}\n", json!(report))).map(|()| exit::SUCCESS),
+        None => Ok(exit::SUCCESS),
     }
 }
 
 /// Refuses to write over a file that the command reads.
-fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), TrainError> {
+fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let place = |path: &Path| path.canonicalize().ok();
     let is_input = |input: &&PathBuf| place(output).is_some() && place(input) == place(output);
     match inputs.iter().find(is_input) {
         None => Ok(()),
-        Some(input) => Err(TrainError::Parameter {
-            flag,
-            expected: "a file that this command does not read".to_owned(),
-            found: input.display().to_string(),
-        }),
+        Some(input) => Err(Error::parameter(flag, "a file that this command does not read", input.display())),
     }
 }
 
-fn train(args: &TrainArgs) -> Result<(), Failure> {
+fn train(args: &TrainArgs) -> Result<u8, Error> {
     let params = &args.params;
     let read: Vec<PathBuf> =
         params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
@@ -126,11 +105,11 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         figures["generated"] = json!(generated.map(places));
         stdout(&format!("{figures}\n"))?;
     }
-    Ok(())
+    Ok(exit::SUCCESS)
 }
 
 /// Compares a training with the model and the code that are there, and prints the difference. The tool's version may differ.
-fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
+fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
     let mut there = Model::read(&args.model)?;
     there.provenance.tool.clone_from(&trained.model.provenance.tool);
     // Numbers are compared as the file has them.
@@ -139,15 +118,16 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
     let code = report.map(|report| report.diff()).unwrap_or_default();
     if model.is_empty() && code.is_empty() {
         status(&format!("{} is current\n", args.model.display()));
-        return Ok(());
+        return Ok(exit::SUCCESS);
     }
     stdout(&format!("{model}{code}"))?;
     let path = if model.is_empty() { args.into.as_ref().unwrap_or(&args.out) } else { &args.model };
     let command = ah_cli::arguments::command_without(&[&["--check"]]);
-    Err(Stale { path: path.display().to_string(), command }.into())
+    error(&format!("{} is stale: learning again gives another one; run: {command}", path.display()));
+    Ok(exit::CHECK_FAILED)
 }
 
-fn print(trained: &TrainedModel) -> Result<(), Failure> {
+fn print(trained: &TrainedModel) -> Result<(), Error> {
     stdout(&report::summary::trained(trained))?;
     notes(&report::summary::training_notes(trained, is_verbose()));
     if is_verbose() {
@@ -167,7 +147,7 @@ fn generate(
     trained: &TrainedModel,
     args: &TrainArgs,
     mode: ah_codegen::WriteMode,
-) -> Result<Option<ah_codegen::Report>, Failure> {
+) -> Result<Option<ah_codegen::Report>, Error> {
     let targets = trained.plan.asking.targets.iter();
     let targets = targets.filter_map(|target| ah_codegen::TARGETS.iter().find(|t| t.name == target.name()));
     let targets: Vec<&ah_codegen::Target> = targets.collect();
@@ -184,7 +164,7 @@ fn generate(
     Ok(Some(report))
 }
 
-fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
+fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
     let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).chain(&args.weights).cloned().collect();
     if let Some(path) = &args.decisions {
         keep_inputs("--decisions", path, &read)?;
@@ -198,7 +178,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
 }
 
 /// Prints the figures of a model on a log.
-fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Result<(), Failure> {
+fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Result<(), Error> {
     warn(&evaluation.warnings);
     let comparison = &evaluation.comparison;
     if json {
@@ -206,14 +186,14 @@ fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Resul
         figures["name"] = json!(model.heuristic);
         figures["warnings"] = json!(evaluation.warnings);
         figures["notes"] = json!(report::summary::notes(comparison));
-        return Ok(stdout(&format!("{figures}\n"))?);
+        return stdout(&format!("{figures}\n"));
     }
     stdout(&report::summary::evaluated(model.objective(), &model.heuristic, comparison))?;
     notes(&report::summary::notes(comparison));
     Ok(())
 }
 
-fn report(args: &ReportArgs) -> Result<(), Failure> {
+fn report(args: &ReportArgs) -> Result<(), Error> {
     let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).chain(&args.weights).cloned().collect();
     keep_inputs("--output", &args.output, &read)?;
     let model = Model::read(&args.model)?;
@@ -222,13 +202,13 @@ fn report(args: &ReportArgs) -> Result<(), Failure> {
     write_page(&model, &evaluation, &args.output)
 }
 
-fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Failure> {
+fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Error> {
     report::page::write(model, evaluation, path)?;
     status(&format!("wrote {}\n", path.display()));
     Ok(())
 }
 
-fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
+fn adapt(args: &AdaptArgs) -> Result<(), Error> {
     let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
     keep_inputs("--output", &args.output, &read)?;
     let adaptation = crate::adapt(&args.params)?;
@@ -245,9 +225,9 @@ fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+fn explain(args: &ExplainArgs) -> Result<(), Error> {
     let model = Model::read(&args.model)?;
-    Ok(stdout(&crate::explain(&model, &args.input, &args.offered)?)?)
+    stdout(&crate::explain(&model, &args.input, &args.offered)?)
 }
 
 fn warn(warnings: &[String]) {

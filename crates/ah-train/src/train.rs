@@ -7,11 +7,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_types::{Model, Objective, Target};
+use ah_types::{Error, Model, Objective, Target};
 
 use crate::data::Dataset;
 use crate::decisions;
-use crate::error::TrainError;
 use crate::judge::TestReport;
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
@@ -72,15 +71,15 @@ pub enum NoPromise {
 /// Learns from the logs of `params`. Where the model takes one choice everywhere, learns again to say what that costs.
 ///
 /// # Errors
-/// [`TrainError`] in one sentence.
-pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
+/// [`Error`] in one sentence.
+pub fn train(params: &Params) -> Result<TrainedModel, Error> {
     let start = Instant::now();
     let trained = train_once(params)?;
     if decisions::constant(&trained.model).is_none() {
         return Ok(trained);
     }
     let plan = &trained.plan;
-    let with = |other: Params| Ok::<_, TrainError>(saved(&trained, &train_once(&other)?));
+    let with = |other: Params| Ok::<_, Error>(saved(&trained, &train_once(&other)?));
     let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
     let saved_without_promise = without_promise.map(with).transpose()?.flatten();
     let rust = vec![Target::Rust];
@@ -90,7 +89,7 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
     Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })
 }
 
-fn train_once(params: &Params) -> Result<TrainedModel, TrainError> {
+fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let start = Instant::now();
     params.check()?;
     // Log → table → prepared.

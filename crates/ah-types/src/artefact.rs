@@ -9,24 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A file that is read or written as a whole, a model or an optimization, cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum FileError {
-    /// It cannot be read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    Io { path: PathBuf, action: &'static str, source: io::Error },
-    /// It is not what it should be: a sentence.
-    #[error("{0}")]
-    Invalid(String),
-}
-
-impl FileError {
-    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { path: path.to_owned(), action, source }
-    }
-}
-
 /// Longer chains of symbolic links are refused, as Linux does.
 const MAX_LINKS: usize = 40;
 

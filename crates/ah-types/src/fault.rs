@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::shown::quoted;
+use crate::shown::{quoted, reason};
 
 /// Something that is not as it should be: the place, what was expected and what was found, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,5 +87,23 @@ impl fmt::Display for Fault {
             Some(RowNumber::Named(number, name)) => write!(f, ", row {number} ({})", quoted(name))?,
         }
         write!(f, "{}: expected {}, found {}; {}", self.column, self.expected, self.found, self.hint)
+    }
+}
+
+/// A key whose value differs between two logs' metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// For example `autoheuristic_rs.device.model`.
+    pub key: String,
+    /// The value in the log.
+    pub log: String,
+    /// The other value.
+    pub other: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [log, other] = [&self.log, &self.other].map(|value| reason(value));
+        write!(f, "{} (log: {log}, other: {other})", self.key)
     }
 }

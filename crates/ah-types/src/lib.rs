@@ -33,6 +33,7 @@ mod clause;
 mod context;
 mod derived;
 mod device;
+mod error;
 pub mod expr;
 mod fault;
 mod feature;
@@ -55,13 +56,13 @@ mod timing;
 mod tree;
 mod unsure;
 
-pub use artefact::FileError;
 pub use choice::{ChoiceId, Outcome, median};
 pub use clause::Clause;
 pub use context::{Context, Scalar, Value};
 pub use derived::{DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch, Identity, admits, capability_identity};
-pub use fault::{Fault, Invalid, RowNumber};
+pub use error::Error;
+pub use fault::{Difference, Fault, Invalid, RowNumber};
 pub use feature::{Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{

@@ -8,10 +8,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ah_codegen::{
-    C, CodegenError, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, WriteMode, generate,
-};
-use ah_types::{FeatureKind, Model, Value};
+use ah_codegen::{C, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, WriteMode, generate};
+use ah_types::{Error, FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -73,7 +71,7 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
         let try_it =
             Request { mode: WriteMode::Check, ..Request::new(&model, &targets, Path::new("nowhere")) };
         match generate(&try_it) {
-            Err(CodegenError::Unfit(why)) if why.contains("tell them apart") => continue,
+            Err(Error::Invalid(why)) if why.contains("tell them apart") => continue,
             other => drop(other.unwrap()),
         }
         let inputs = models::contexts(&mut rng, &model, 200);

@@ -8,8 +8,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{CodegenError, PYTHON, RUST, Request, Target, WriteMode, generate};
-use ah_types::{Feature, Features, Leaf, Model, Node, Schema};
+use ah_codegen::{PYTHON, RUST, Request, Target, WriteMode, generate};
+use ah_types::{Error, Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
@@ -48,11 +48,11 @@ fn model(choices: &[&str]) -> Model {
     Model::parse(&model.to_json()).unwrap()
 }
 
-fn write(model: &Model, out: &Path) -> Result<(), CodegenError> {
+fn write(model: &Model, out: &Path) -> Result<(), Error> {
     generate_at(model, &RUST, out)
 }
 
-fn generate_at(model: &Model, target: &Target, out: &Path) -> Result<(), CodegenError> {
+fn generate_at(model: &Model, target: &Target, out: &Path) -> Result<(), Error> {
     generate(&Request::new(model, &[target], out)).map(drop)
 }
 
@@ -370,7 +370,7 @@ fn a_full_disk_costs_nothing() {
     let model = models::model(&mut rng, "Narrow", 4, 40);
     let large = models::with_leaves(&mut rng, model, 5000);
     let error = write(&large, &disk).unwrap_err();
-    assert_eq!(ah_cli::FatalError::exit_code(&error), ah_cli::exit::IO);
+    assert_eq!(ah_cli::exit_code(&error), ah_cli::exit::IO);
     let text = error.to_string();
     assert!(text.contains("cannot write") && text.contains("space"), "{text}");
     assert_eq!(fs::read(disk.join("narrow/src/lib.rs")).unwrap(), before);

@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use ah_measure::Measurement;
-use ah_types::log::{Collection, LogError, LogWriter, Metadata};
-use ah_types::{Outcome, TimingPolicy};
+use ah_types::log::{Collection, LogWriter, Metadata};
+use ah_types::{Error, Outcome, TimingPolicy};
 
 use crate::cli::Options;
-use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
@@ -42,10 +41,10 @@ impl Appender {
     pub(crate) fn open(
         options: &Options,
         worker: &Worker,
-    ) -> Result<(Self, EarlierInputs, Option<String>), CollectError> {
+    ) -> Result<(Self, EarlierInputs, Option<String>), Error> {
         let (path, policy, experiment) = (&options.output, options.policy, worker.experiment());
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), worker.schema(), None)?;
-        let file = File::open(path).map_err(LogError::io(path, "open"))?;
+        let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
         let choices = experiment.choices.clone();
@@ -60,11 +59,11 @@ impl Appender {
     ///
     /// # Errors
     /// I/O errors; the log was removed, moved or cut during the run.
-    pub(crate) fn append(&mut self, input: &MeasuredInput) -> Result<String, LogError> {
+    pub(crate) fn append(&mut self, input: &MeasuredInput) -> Result<String, Error> {
         let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
         if !is_at(&self.file, &self.path) || length(&self.file) < self.length {
             let why = "it was removed, moved or cut during the run; run the same command to begin or continue a log here";
-            return Err(LogError::io(&self.path, "append to")(io::Error::other(why)));
+            return Err(Error::io(&self.path, "append to")(io::Error::other(why)));
         }
         let shown = match &input.result {
             Ok(measurement) => self.append_measurement(input, measurement)?,
@@ -82,7 +81,7 @@ impl Appender {
         &mut self,
         input: &MeasuredInput,
         measurement: &Measurement,
-    ) -> Result<String, LogError> {
+    ) -> Result<String, Error> {
         let outcomes = || self.choices.iter().zip(&measurement.outcomes);
         let (text, logged, mut rows) = (&input.planned.text, &input.planned.rows, Vec::new());
         // If an earlier run left an input incomplete, only its missing rows are appended.
@@ -120,7 +119,7 @@ impl Appender {
     }
 
     /// Records that an input was skipped as a whole.
-    fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), LogError> {
+    fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), Error> {
         let outcome = Outcome::skipped(reason);
         self.outcomes.append([OutcomeRecord { input: input.planned.text.clone(), choice: None, outcome }])
     }

@@ -9,8 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use ah_types::Outcome;
-use ah_types::log::LogError;
+use ah_types::{Error, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// One line.
@@ -36,12 +35,12 @@ pub(super) struct OutcomesFile {
 
 impl OutcomesFile {
     /// Opens or makes the file that belongs to `log`: `train.txt.outcomes.jsonl` beside `train.txt`.
-    pub(super) fn open(log: &Path) -> Result<Self, LogError> {
+    pub(super) fn open(log: &Path) -> Result<Self, Error> {
         let mut path = log.as_os_str().to_owned();
         path.push(".outcomes.jsonl");
         let path = PathBuf::from(path);
         let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
-        let file = file.map_err(LogError::io(&path, "open"))?;
+        let file = file.map_err(Error::io(&path, "open"))?;
         Ok(Self { path, file, skips: HashSet::new() })
     }
 
@@ -52,9 +51,9 @@ impl OutcomesFile {
 
     /// Reads the inputs that were skipped as a whole. Ends a torn last line, which is then no record. It is not cut off,
     /// because it may be the line that another part of the sequence writes at this moment.
-    pub(super) fn read(&mut self) -> Result<HashSet<String>, LogError> {
+    pub(super) fn read(&mut self) -> Result<HashSet<String>, Error> {
         let path = &self.path;
-        let io = |action| LogError::io(path, action);
+        let io = |action| Error::io(path, action);
         let mut text = String::new();
         self.file.rewind().and_then(|()| self.file.read_to_string(&mut text)).map_err(io("read"))?;
         let whole = text.rfind('\n').map_or(0, |i| i + 1);
@@ -81,10 +80,7 @@ impl OutcomesFile {
     }
 
     /// Appends these records, as one write.
-    pub(super) fn append(
-        &mut self,
-        records: impl IntoIterator<Item = OutcomeRecord>,
-    ) -> Result<(), LogError> {
+    pub(super) fn append(&mut self, records: impl IntoIterator<Item = OutcomeRecord>) -> Result<(), Error> {
         let mut text = String::new();
         for record in records {
             let known = match &record.outcome {
@@ -101,6 +97,6 @@ impl OutcomesFile {
         if text.is_empty() {
             return Ok(());
         }
-        self.file.write_all(text.as_bytes()).map_err(LogError::io(&self.path, "write"))
+        self.file.write_all(text.as_bytes()).map_err(Error::io(&self.path, "write"))
     }
 }

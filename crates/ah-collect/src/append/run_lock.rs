@@ -1,11 +1,9 @@
 //! The lock that keeps two collectors from measuring the same inputs into one log.
 
+use ah_types::Error;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
-use ah_types::log::LogError;
-
-use crate::error::CollectError;
 use crate::plan::Shard;
 
 /// Held for the whole run; the system releases it also after a `kill -9`.
@@ -19,7 +17,7 @@ pub(super) struct RunLock {
 
 impl RunLock {
     /// Takes the lock of this part of the sequence; `outcomes` is the file beside `log`.
-    pub(super) fn take(log: &Path, shard: Shard, outcomes: &File) -> Result<Self, CollectError> {
+    pub(super) fn take(log: &Path, shard: Shard, outcomes: &File) -> Result<Self, Error> {
         if shard.is_whole() {
             locked(log, shard, outcomes.try_lock())?;
             return Ok(Self { part: None });
@@ -30,7 +28,7 @@ impl RunLock {
         let path = PathBuf::from(path);
         loop {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-            let file = file.map_err(LogError::io(&path, "open"))?;
+            let file = file.map_err(Error::io(&path, "open"))?;
             locked(log, shard, file.try_lock())?;
             // A run that ended since this one opened the file has removed it; the lock of a removed file holds nobody off.
             if is_at(&file, &path) {
@@ -56,14 +54,13 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     open.is_ok_and(|open| named.is_ok_and(|named| open == named))
 }
 
-fn locked(log: &Path, shard: Shard, result: Result<(), TryLockError>) -> Result<(), CollectError> {
+fn locked(log: &Path, shard: Shard, result: Result<(), TryLockError>) -> Result<(), Error> {
     match result {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(CollectError::Busy(format!(
-            "{}: another collector measures part {shard} of this sequence; wait until it ends, share the work \
-             (--shard 1/2 here and --shard 2/2 there), or write to another file (-o)",
-            log.display()
-        ))),
-        Err(TryLockError::Error(source)) => Err(LogError::io(log, "lock")(source).into()),
+        Err(TryLockError::WouldBlock) => Err(Error::io(log, "lock")(std::io::Error::other(format!(
+            "another collector measures part {shard} of this sequence; wait until it ends, share the work \
+             (--shard 1/2 here and --shard 2/2 there), or write to another file (-o)"
+        )))),
+        Err(TryLockError::Error(source)) => Err(Error::io(log, "lock")(source)),
     }
 }

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use ah_cli::{exit, stdout};
 use ah_measure::{Experiment, Failure, interval::median_interval, sampling::Seed};
-use ah_types::{Context, Outcome, TimingPolicy};
+use ah_types::{Context, Error, Outcome, TimingPolicy};
 
 use super::options::seconds;
-use crate::error::CollectError;
 use crate::plan::read_inputs;
 use crate::process_group::start_guard;
 use crate::worker::{Limits, Named, Worker};
@@ -33,7 +32,7 @@ pub(super) struct CheckWorkerFlags {
 }
 
 impl CheckWorkerFlags {
-    pub fn run(self) -> Result<u8, CollectError> {
+    pub fn run(self) -> Result<u8, Error> {
         start_guard();
         let mut found = Vec::new();
         let fatal = self.check(&mut found).err();
@@ -44,7 +43,7 @@ impl CheckWorkerFlags {
     }
 
     /// Adds a line for every finding. An error is a fault that leaves nothing to ask.
-    fn check(&self, found: &mut Vec<String>) -> Result<(), CollectError> {
+    fn check(&self, found: &mut Vec<String>) -> Result<(), Error> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
@@ -54,7 +53,7 @@ impl CheckWorkerFlags {
         let name = worker.description().name.as_deref().unwrap_or("unnamed");
         let Experiment { choices, device, .. } = worker.experiment();
         found.push(format!("ok     describe: {name:?}, {} choices, on {device}", choices.len()));
-        let fatal = |failure: Failure| CollectError::Device(failure.reason().to_owned());
+        let fatal = |failure: Failure| Error::Device(failure.reason().to_owned());
         let contexts: Vec<Context> = match &self.inputs {
             Some(path) => read_inputs(path, &mut worker)?,
             None => (0..8).map(|i| worker.draw(Seed(0, i))).collect::<Result<_, _>>().map_err(fatal)?,

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ah_cli::{exit, status};
-use ah_types::TimingPolicy;
+use ah_types::{Error, TimingPolicy};
 
 use super::options::{Options, seconds};
 use super::program::Program;
 use super::signals;
 use crate::collect;
-use crate::error::CollectError;
 use crate::plan;
 use crate::process_group;
 use crate::worker::Limits;
@@ -38,12 +37,12 @@ pub(super) struct CollectFlags<F: clap::Args> {
 }
 
 impl<F: clap::Args> CollectFlags<F> {
-    pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, CollectError> {
+    pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, Error> {
         let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
         process_group::start_guard();
         let mut workers = program.workers(&self.source, limits)?;
         let Some(worker) = workers.first_mut() else {
-            return Err(CollectError::Usage("there is nothing to measure".to_owned()));
+            return Err(Error::Usage("there is nothing to measure".to_owned()));
         };
         let mut options = self.options;
         if let Some(path) = &self.inputs {

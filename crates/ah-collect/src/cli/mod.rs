@@ -13,6 +13,7 @@ mod signals;
 #[cfg(feature = "kernels")]
 pub mod tool;
 
+use ah_types::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -21,7 +22,6 @@ use ah_cli::arguments::TerminalFlags;
 use ah_cli::{exit, stdout};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
-use crate::error::CollectError;
 use crate::process_group;
 
 use check_worker::CheckWorkerFlags;
@@ -95,7 +95,7 @@ fn terminal_flags_last(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError> {
+fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, Error> {
     match mode {
         Mode::Collect(flags) => flags.run(program),
         Mode::Report(flags) => flags.run(),

@@ -4,9 +4,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use ah_measure::Experiment;
-use ah_types::{Device, Optimization};
+use ah_types::{Device, Error, Optimization};
 
-use crate::error::CollectError;
 use crate::units::count;
 use crate::worker::{Limits, Worker};
 
@@ -19,7 +18,7 @@ pub(crate) trait Program {
     ///
     /// # Errors
     /// The flags contradict each other, or a worker does not start.
-    fn workers(&self, flags: &Self::Flags, limits: Limits) -> Result<Vec<Worker>, CollectError>;
+    fn workers(&self, flags: &Self::Flags, limits: Limits) -> Result<Vec<Worker>, Error>;
 
     /// Serves a collector as the worker that [`workers`](Self::workers) starts. A command is ended after `limit`.
     ///
@@ -31,7 +30,7 @@ pub(crate) trait Program {
     ///
     /// # Errors
     /// As [`workers`](Self::workers).
-    fn list(&self, flags: &Self::Flags) -> Result<String, CollectError> {
+    fn list(&self, flags: &Self::Flags) -> Result<String, Error> {
         Ok(self.workers(flags, Limits::default())?.iter().map(listing_of).collect())
     }
 }

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use ah_cli::{exit, page, status, stdout};
-use ah_types::log::{Log, LogError, ReadOptions, read_with};
-use ah_types::{LogOptimization, Optimization, artefact};
+use ah_types::log::{Log, ReadOptions, read_with};
+use ah_types::{Error, LogOptimization, Optimization, artefact};
 use serde_json::json;
 
-use crate::error::CollectError;
 use crate::report::LogReport;
 
 const EXAMPLES: &str = "\
@@ -42,7 +41,7 @@ pub(super) struct ReportFlags {
 }
 
 impl ReportFlags {
-    pub fn run(self) -> Result<u8, CollectError> {
+    pub fn run(self) -> Result<u8, Error> {
         let log = read_with(
             &self.logs,
             ReadOptions { skip_bad_rows: self.skip_bad_rows, ..ReadOptions::default() },
@@ -57,7 +56,7 @@ impl ReportFlags {
             log.canonicalize().ok().is_some_and(|log| self.output.canonicalize().is_ok_and(|o| o == log))
         };
         if let Some(input) = self.logs.iter().find(same) {
-            return Err(CollectError::Usage(format!(
+            return Err(Error::Usage(format!(
                 "--output {} would overwrite the log {}; name another file for the page",
                 self.output.display(),
                 input.display()
@@ -65,15 +64,15 @@ impl ReportFlags {
         }
         let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
         let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
-        artefact::write_atomic(&self.output, page.as_bytes()).map_err(LogError::io(&self.output, "write"))?;
+        artefact::write_atomic(&self.output, page.as_bytes()).map_err(Error::io(&self.output, "write"))?;
         status(&format!("wrote {}\n", self.output.display()));
         Ok(exit::SUCCESS)
     }
 
     /// Returns the optimization of the log.
-    fn optimization(&self, log: &Log) -> Result<Optimization, CollectError> {
+    fn optimization(&self, log: &Log) -> Result<Optimization, Error> {
         if let Some(path) = &self.optimization {
-            return Ok(Optimization::read(path)?);
+            return Optimization::read(path);
         }
         let LogOptimization { optimization, note, .. } = LogOptimization::new(log);
         if let Some(note) = note {

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use ah_cli::status;
 use ah_kernels::{Server, cpu, cuda};
-use ah_types::Optimization;
+use ah_types::{Error, Optimization};
 use clap::ValueEnum;
 
 use super::program::{Program, listing, listing_of};
 use crate::custom::{CustomChoices, OptimizationFile};
-use crate::error::CollectError;
 use crate::worker::{self, Limits, Named, Worker};
 
 const ABOUT: &str = "\
@@ -71,14 +70,14 @@ enum Backend {
 
 impl Backend {
     /// Returns the worker of shipped kernels.
-    fn server(self, optimization: Optimization, device: u32) -> Result<Server, CollectError> {
+    fn server(self, optimization: Optimization, device: u32) -> Result<Server, Error> {
         let name = optimization.name.clone();
         let server = match self {
             Self::Cuda => cuda::server(optimization, device),
             Self::Cpu | Self::Auto => cpu::server(optimization),
         };
         server.ok_or_else(|| {
-            CollectError::Usage(format!(
+            Error::Usage(format!(
                 "nothing measures {name} with --backend {self}; ah-collect list shows what can be measured, and \
                  --worker takes a program of your own (docs/workers.md)"
             ))
@@ -95,11 +94,11 @@ impl fmt::Display for Backend {
 
 impl ToolFlags {
     /// Returns the file of --optimization.
-    fn file(&self) -> Result<Option<OptimizationFile>, CollectError> {
+    fn file(&self) -> Result<Option<OptimizationFile>, Error> {
         let file = self.optimization.as_deref().map(OptimizationFile::read).transpose()?;
         match (&file, &self.name) {
             (Some(OptimizationFile { optimization, path, .. }), Some(name)) if optimization.name != *name => {
-                Err(CollectError::Usage(format!(
+                Err(Error::Usage(format!(
                     "{} is the optimization {:?}, expected {name:?}; leave --name out, or give another file",
                     path.display(),
                     optimization.name
@@ -114,10 +113,10 @@ impl ToolFlags {
         &self,
         file: Option<&OptimizationFile>,
         optimization: &Optimization,
-    ) -> Result<Backend, CollectError> {
+    ) -> Result<Backend, Error> {
         if let Some(OptimizationFile { choices: Some(CustomChoices::Cuda(_)), .. }) = file {
             return match self.backend {
-                Backend::Cpu => Err(CollectError::Usage(
+                Backend::Cpu => Err(Error::Usage(
                     "[cuda] describes a kernel for a GPU, found --backend cpu; leave --backend out"
                         .to_owned(),
                 )),
@@ -138,13 +137,13 @@ impl ToolFlags {
     }
 
     /// Returns the optimization of --optimization or --name.
-    fn optimization(&self, file: Option<&OptimizationFile>) -> Result<Optimization, CollectError> {
+    fn optimization(&self, file: Option<&OptimizationFile>) -> Result<Optimization, Error> {
         match (file, &self.name) {
             (Some(file), _) => Ok(file.optimization.clone()),
             (None, Some(name)) => Ok(Optimization::built_in(name)?),
-            (None, None) => Err(CollectError::Usage(
-                "give the optimization: --name NAME (ah-collect list shows all)".to_owned(),
-            )),
+            (None, None) => {
+                Err(Error::Usage("give the optimization: --name NAME (ah-collect list shows all)".to_owned()))
+            }
         }
     }
 }
@@ -152,12 +151,12 @@ impl ToolFlags {
 impl Program for Tool {
     type Flags = ToolFlags;
 
-    fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, CollectError> {
+    fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
-                CollectError::Usage(format!(
+                Error::Usage(format!(
                     "--worker: expected a command, with each quotation mark closed, found {text:?}"
                 ))
             })?;
@@ -183,7 +182,7 @@ impl Program for Tool {
         };
         let devices = if flags.devices.is_empty() { vec![flags.device] } else { flags.devices.clone() };
         if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
-            return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
+            return Err(Error::Device(format!("the CPU is device 0, found --device {device}")));
         }
         if choices.is_none() {
             drop(backend.server(optimization.clone(), 0)?);
@@ -215,14 +214,14 @@ impl Program for Tool {
         }
     }
 
-    fn list(&self, flags: &ToolFlags) -> Result<String, CollectError> {
+    fn list(&self, flags: &ToolFlags) -> Result<String, Error> {
         let file = flags.file()?;
         if let Some(choices) = file.as_ref().and_then(|file| Some(file.choices.as_ref()?.names())) {
             return Ok(listing(&flags.optimization(file.as_ref())?, Some(&choices), None));
         }
         let list = |flags: &ToolFlags| match self.workers(flags, Limits::default()) {
             Ok(workers) => Ok(workers.iter().map(listing_of).collect()),
-            Err(CollectError::Usage(_)) if flags.name.is_some() => {
+            Err(Error::Usage(_)) if flags.name.is_some() => {
                 Ok(listing(&flags.optimization(None)?, None, None))
             }
             Err(e) => Err(e),

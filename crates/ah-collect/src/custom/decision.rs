@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use ah_measure::sampling::Rng;
 use ah_measure::{Experiment, this_cpu};
-use ah_types::{ChoiceRule, Context, Optimization, TimingPolicy};
+use ah_types::{ChoiceRule, Context, Error, Optimization, TimingPolicy};
 
 use super::feature_value::FeatureValue;
 use super::functions::{Check, Functions};
-use crate::error::CollectError;
 use crate::worker::check_choices;
 
 /// Begins the description of a decision between functions of your own.
@@ -158,7 +157,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     }
 
     /// Returns the parts of a runner.
-    pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), CollectError> {
+    pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), Error> {
         let Experiment { optimization, choices, timing, .. } = &mut self.experiment;
         if optimization.fallback.is_empty() {
             optimization.fallback = choices.first().cloned().into_iter().collect();
@@ -182,7 +181,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
             mistakes.push("functions are timed with warm caches; its timing policy is cold".to_owned());
         }
         if let Some(mistake) = mistakes.first() {
-            return Err(CollectError::Usage(format!("the decision {:?}: {mistake}", optimization.name)));
+            return Err(Error::Usage(format!("the decision {:?}: {mistake}", optimization.name)));
         }
         Ok((self.experiment, Arc::new(self.functions)))
     }

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_types::Optimization;
 use ah_types::shown::did_you_mean;
+use ah_types::{Error, Optimization};
 use serde::Deserialize;
 
 use super::command::{Commands, CommandsTable};
 use super::cuda_source::{CudaKernel, CudaTable};
-use crate::error::CollectError;
 
 /// An optimization's TOML file.
 #[derive(Debug)]
@@ -37,7 +36,7 @@ struct Tables {
 
 impl OptimizationFile {
     /// Reads a file and checks its tables.
-    pub(crate) fn read(path: &Path) -> Result<Self, CollectError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let text = Optimization::read_text(path)?;
         let optimization = Optimization::parse(&text, path)?;
         let malformed = |message: String| Optimization::malformed(path, &message);
@@ -60,9 +59,7 @@ impl OptimizationFile {
             {
                 let proposal = did_you_mean(unknown, &names);
                 let names = names.join(", ");
-                return Err(
-                    malformed(format!("{unknown:?} is none of the choices: {names}{proposal}")).into()
-                );
+                return Err(malformed(format!("{unknown:?} is none of the choices: {names}{proposal}")));
             }
         }
         Ok(Self { path: path.to_owned(), optimization, choices })

@@ -1,5 +1,6 @@
 //! The command line of a decision between functions.
 
+use ah_types::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,6 @@ use ah_measure::Experiment;
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
 use crate::cli::{self, NoFlags, Program};
-use crate::error::CollectError;
 use crate::worker::{self, Limits, Named, Worker};
 
 impl<T: Clone + Send + 'static> Decision<T> {
@@ -38,7 +38,7 @@ struct Functional<T> {
 impl<T: Clone + Send + 'static> Program for Functional<T> {
     type Flags = NoFlags;
 
-    fn workers(&self, _: &NoFlags, limits: Limits) -> Result<Vec<Worker>, CollectError> {
+    fn workers(&self, _: &NoFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }

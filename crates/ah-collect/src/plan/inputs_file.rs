@@ -3,8 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use ah_types::log::{LogError, ReadOptions};
-use ah_types::{Context, Fault, FeatureKind, RowNumber, Schema, Value};
+use ah_types::log::ReadOptions;
+use ah_types::{Context, Error, Fault, FeatureKind, RowNumber, Schema, Value};
 
 use crate::worker::Worker;
 
@@ -13,8 +13,8 @@ const MOST_BYTES: u64 = 512 << 20;
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
-pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Context>, LogError> {
-    let io = LogError::io(path, "read");
+pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Context>, Error> {
+    let io = Error::io(path, "read");
     let mut bytes = Vec::new();
     let read =
         ah_types::artefact::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -37,7 +37,7 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
 }
 
 /// Returns the inputs of a log; their lines are unknown.
-fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, LogError> {
+fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let log = ah_types::log::read_bytes(path, bytes, ReadOptions::default())?;
     let fits = |context: Context| match context.row(schema) {
         Ok(_) => Ok((None, context)),
@@ -50,7 +50,7 @@ fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowN
 }
 
 /// Returns the contexts of a CSV with their lines.
-fn of_csv(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, LogError> {
+fn of_csv(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let csv_error = |e: csv::Error| {
         let line = e.position().map_or(1, csv::Position::line);
         Fault::new("CSV", e.to_string(), "mend the line").at(path, RowNumber::Line(line))

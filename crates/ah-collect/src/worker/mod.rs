@@ -18,10 +18,9 @@ use std::time::{Duration, Instant};
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
-use ah_types::{ChoiceId, Context, Precondition, Schema, TimingPolicy};
+use ah_types::{ChoiceId, Context, Error, Precondition, Schema, TimingPolicy};
 use serde_json::Value;
 
-use crate::error::CollectError;
 use process::{Fault, GRACE, Process};
 
 #[cfg(feature = "kernels")]
@@ -70,24 +69,25 @@ impl Worker {
         limits: Limits,
         named: Named,
         shows_errors: bool,
-    ) -> Result<Self, CollectError> {
+    ) -> Result<Self, Error> {
         Self::over(Box::new(move || Process::start(&mut command, shows_errors)), limits, named)
     }
 
-    fn over(mut start: Start, limits: Limits, named: Named) -> Result<Self, CollectError> {
+    fn over(mut start: Start, limits: Limits, named: Named) -> Result<Self, Error> {
+        let described = |mistake: &str| Error::Invalid(format!("the worker's description: {mistake}"));
         let (process, description) = open(&mut start, limits).map_err(|failure| match failure {
-            Failure::DeviceLost(reason) => CollectError::Device(reason),
-            mistake => CollectError::Worker(mistake.reason().to_owned()),
+            Failure::DeviceLost(reason) => Error::Device(reason),
+            mistake => described(mistake.reason()),
         })?;
-        let experiment = description::experiment(&description, named).map_err(CollectError::Worker)?;
+        let experiment = description::experiment(&description, named).map_err(|e| described(&e))?;
         let schema = experiment.optimization.schema()?;
         draws::check(&description.inputs, &experiment.optimization)
-            .map_err(|e| CollectError::Worker(format!("inputs{e}")))?;
+            .map_err(|e| described(&format!("inputs{e}")))?;
         let (name, eligible) = (&experiment.optimization.name, experiment.optimization.eligible());
         let condition = |choice: &String| {
             let Some(text) = eligible.get(choice) else { return Ok(None) };
             let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
-            Precondition::new(text, &schema).map(Some).map_err(|e| CollectError::Usage(wrong(e)))
+            Precondition::new(text, &schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
         };
         let conditions = experiment.choices.iter().map(condition).collect::<Result<_, _>>()?;
         Ok(Self {

@@ -1,5 +1,6 @@
 //! A worker process: starts it, sends it requests, receives its answers, ends it.
 
+use ah_types::Error;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -12,7 +13,6 @@ use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 
 use crate::cli::progress;
-use crate::error::CollectError;
 use crate::process_group::{ProcessGroup, Tail, last_line};
 
 /// The most bytes of a line.
@@ -46,9 +46,9 @@ impl Default for Limits {
 
 /// Returns the command that starts this program again, as a worker. The program may have been called by another name, of a
 /// binary with several tools in it, so it gets the name of this tool.
-pub fn command() -> Result<Command, CollectError> {
+pub fn command() -> Result<Command, Error> {
     let program = std::env::current_exe()
-        .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
+        .map_err(|e| Error::Device(format!("cannot find this program to start a worker: {e}")))?;
     let mut command = Command::new(program);
     command.arg0("ah-collect").arg("serve");
     Ok(command)

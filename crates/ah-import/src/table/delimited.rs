@@ -3,23 +3,22 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use ah_types::log::LogError;
 use ah_types::shown::quoted;
-use ah_types::{Fault, RowNumber};
+use ah_types::{Error, Fault, RowNumber};
 use rustc_hash::FxHashSet;
 
 use crate::cell::{Cell, Row, Table};
-use crate::error::{ImportError, bad_file, bad_row};
+use crate::error::{bad_file, bad_row};
 use crate::tools::Defaults;
 
 /// The most bytes of the line of names.
 const MOST_HEADER: u64 = 64 << 20;
 
 /// Opens a text with a line of names.
-pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
+pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, Error> {
     let mut header = Vec::new();
     let read = text.by_ref().take(MOST_HEADER).read_until(b'\n', &mut header);
-    if read.map_err(LogError::io(path, "read"))? as u64 == MOST_HEADER {
+    if read.map_err(Error::io(path, "read"))? as u64 == MOST_HEADER {
         let found = format!("a first line of {} MiB", MOST_HEADER >> 20);
         return Err(bad_file("a line of column names", found).of_file(path).into());
     }
@@ -40,7 +39,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportErro
     Ok(Table { columns, defaults: Defaults::default(), rows })
 }
 
-fn rows(path: PathBuf, mut reader: csv::Reader<impl Read>) -> impl Iterator<Item = Result<Row, ImportError>> {
+fn rows(path: PathBuf, mut reader: csv::Reader<impl Read>) -> impl Iterator<Item = Result<Row, Error>> {
     let mut record = csv::StringRecord::new();
     std::iter::from_fn(move || match reader.read_record(&mut record) {
         Ok(false) => None,
@@ -59,7 +58,7 @@ fn delimiter(header: &[u8]) -> u8 {
     [b';', b'\t', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-fn broken(path: &Path, error: csv::Error) -> ImportError {
+fn broken(path: &Path, error: csv::Error) -> Error {
     let number = RowNumber::Line(error.position().map_or(1, csv::Position::line));
     let fault = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -75,7 +74,7 @@ fn broken(path: &Path, error: csv::Error) -> ImportError {
                 csv::ErrorKind::Io(source) => source,
                 kind => std::io::Error::other(format!("{kind:?}")),
             };
-            return LogError::io(path, "read")(source).into();
+            return Error::io(path, "read")(source);
         }
     };
     fault.at(path, number).into()

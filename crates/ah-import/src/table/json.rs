@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
-use ah_types::log::LogError;
 use ah_types::shown::{listed, quoted, reason};
-use ah_types::{Fault, RowNumber};
+use ah_types::{Error, Fault, RowNumber};
 use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
 use crate::cell::{Cell, Row, Table};
-use crate::error::{ImportError, bad_file, bad_row};
+use crate::error::{bad_file, bad_row};
 use crate::tools::{self, Defaults, NamedRow};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
@@ -23,11 +22,11 @@ const ROWS_FOR_COLUMNS: usize = 1000;
 type JsonRow = (RowNumber, Map<String, Json>);
 
 /// Opens a text with a JSON object a line.
-pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, ImportError> {
+pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, Error> {
     let file = path.to_owned();
     let records = (1..).zip(text.lines()).filter_map(move |(number, line)| {
         let line = match line {
-            Err(e) => return Some(Err(LogError::io(&file, "read")(e).into())),
+            Err(e) => return Some(Err(Error::io(&file, "read")(e))),
             Ok(line) => line,
         };
         let number = RowNumber::Line(number);
@@ -49,14 +48,10 @@ fn object(line: &str) -> Result<Json, Fault> {
 }
 
 /// Opens a JSON document: a list of records, or one record.
-pub fn open_document(
-    path: &Path,
-    mut text: Box<dyn BufRead>,
-    under: Option<&str>,
-) -> Result<Table, ImportError> {
+pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, Error> {
     let mut document = String::new();
-    text.read_to_string(&mut document).map_err(LogError::io(path, "read"))?;
-    let wrong = |fault: Fault| ImportError::from(fault.of_file(path));
+    text.read_to_string(&mut document).map_err(Error::io(path, "read"))?;
+    let wrong = |fault: Fault| Error::from(fault.of_file(path));
     let document =
         json_text::parse_document(&document).map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
     let is_record = under.is_some() || tools::find(&document).is_some();
@@ -73,10 +68,10 @@ pub fn open_document(
 /// first `held` rows.
 fn of_records(
     path: &Path,
-    records: impl Iterator<Item = Result<(RowNumber, Json), ImportError>> + 'static,
+    records: impl Iterator<Item = Result<(RowNumber, Json), Error>> + 'static,
     under: Option<&str>,
     held: usize,
-) -> Result<Table, ImportError> {
+) -> Result<Table, Error> {
     let mut records = records.peekable();
     let tool = match (records.peek(), under) {
         (Some(Ok((_, record))), None) => tools::find(record),
@@ -84,7 +79,7 @@ fn of_records(
     };
     let mut defaults = Defaults { tool, ..Defaults::default() };
     let (file, under) = (path.to_owned(), under.map(str::to_owned));
-    let rows = move |record: Result<(RowNumber, Json), ImportError>, roles: &mut Defaults| {
+    let rows = move |record: Result<(RowNumber, Json), Error>, roles: &mut Defaults| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
             let is_document = matches!(number, RowNumber::Row(_)) && (under.is_some() || tool.is_some());

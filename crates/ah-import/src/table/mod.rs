@@ -4,24 +4,23 @@ mod delimited;
 mod json;
 mod json_text;
 
+use ah_types::Error;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use ah_types::log::LogError;
-
 use crate::cell::Table;
-use crate::error::{ImportError, bad_file};
+use crate::error::bad_file;
 use crate::params::{Format, ImportParams};
 
 /// Opens the table in a file.
-pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
-    let bytes = ah_types::artefact::open(path).map_err(LogError::io(path, "read"))?;
+pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
+    let bytes = ah_types::artefact::open(path).map_err(Error::io(path, "read"))?;
     let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
     match params.format.map_or_else(|| format_of(path), Ok)? {
         // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
         Format::Csv
             if params.format.is_none()
-                && text.fill_buf().map_err(LogError::io(path, "read"))?.starts_with(b"{") =>
+                && text.fill_buf().map_err(Error::io(path, "read"))?.starts_with(b"{") =>
         {
             json::open_lines(path, text, params.rows.as_deref())
         }
@@ -32,7 +31,7 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
 }
 
 /// Returns the format by the ending of a file's name; `.gz` may follow.
-fn format_of(path: &Path) -> Result<Format, ImportError> {
+fn format_of(path: &Path) -> Result<Format, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, ending)| ending) {

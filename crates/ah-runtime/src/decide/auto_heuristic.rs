@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use ah_types::expr::Expr;
 use ah_types::log::{Collection, Metadata};
-use ah_types::{Device, Features, Outcome, Scalar};
+use ah_types::{Device, Error, Features, Outcome, Scalar};
 
 use arc_swap::{ArcSwap, Guard};
 
 use super::answer::{Answer, Reason};
 use super::binding::{Bindings, Misfit};
-use super::recorder::{RecordError, Recorder};
+use super::recorder::Recorder;
 use crate::find;
 use crate::heuristics::Heuristic;
 use crate::panics::caught;
@@ -129,12 +129,12 @@ impl AutoHeuristic {
     /// Appends the program's own measurements to the log, if this run collects. Returns true if it appended.
     ///
     /// # Errors
-    /// [`RecordError`]: an unknown choice, an undefined feature, or the log cannot be written.
+    /// [`Error`]: an unknown choice, an undefined feature, or the log cannot be written.
     pub fn record_timings<'a>(
         &self,
         values: &[Scalar<'_>],
         timings: impl IntoIterator<Item = (&'a str, Outcome)>,
-    ) -> Result<bool, RecordError> {
+    ) -> Result<bool, Error> {
         if !self.collects || !self.precondition_holds(values) {
             return Ok(false);
         }
@@ -147,15 +147,15 @@ impl AutoHeuristic {
         &self,
         values: &[Scalar<'_>],
         timings: impl IntoIterator<Item = (&'a str, Outcome)>,
-    ) -> Result<(), RecordError> {
+    ) -> Result<(), Error> {
         let timings: Vec<_> = timings.into_iter().collect();
         if let Some((unknown, _)) =
             timings.iter().find(|(choice, _)| !self.choices.iter().any(|c| c == choice))
         {
-            return Err(RecordError::UnknownChoice {
-                found: (*unknown).to_owned(),
-                known: self.choices.clone(),
-            });
+            return Err(Error::Usage(format!(
+                "the choice {unknown:?} is none of the decision point's: {}",
+                self.choices.join(", ")
+            )));
         }
         let schema = self.features.base();
         self.recorder.append(schema, values, timings, |collection| {
@@ -166,7 +166,7 @@ impl AutoHeuristic {
     }
 
     /// Warns that measurements are not in the log.
-    pub(crate) fn warn_unrecorded(&self, error: &RecordError) {
+    pub(crate) fn warn_unrecorded(&self, error: &Error) {
         self.recorder.warnings.warn(format!("{}: measurements are lost: {error}", self.name));
     }
 

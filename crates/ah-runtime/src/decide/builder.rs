@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use ah_types::expr;
 use ah_types::{
-    DerivedFeature, Device, Feature, Features, FileError, Invalid, Optimization, Schema, TimingPolicy,
+    DerivedFeature, Device, Error, Feature, Features, Invalid, Optimization, Schema, TimingPolicy,
 };
 
 use arc_swap::ArcSwap;
@@ -49,27 +49,6 @@ pub struct Builder {
     role: Role,
     log: Option<PathBuf>,
     timing: Option<TimingPolicy>,
-}
-
-/// A decision point cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum SetupError {
-    /// No choices, or two of one name.
-    #[error("{name}: expected one or more choices with distinct names, found {found:?}")]
-    Choices { name: String, found: Vec<String> },
-    /// No fallback, or one that is not among the choices.
-    #[error("{name}: the fallback {fallback:?} is not among the choices {}", choices.join(", "))]
-    Fallback { name: String, fallback: String, choices: Vec<String> },
-    /// Two features share a name, a derived one is malformed, or the precondition is, or does not fit the features.
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
-    /// The optimization or a model file cannot be used.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A given heuristic or model decides another optimization.
-    #[error("{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point")]
-    OtherOptimization { name: String, heuristic: String, optimization: String },
 }
 
 impl AutoHeuristic {
@@ -191,34 +170,39 @@ impl Builder {
     /// Checks everything and finds the heuristics.
     ///
     /// # Errors
-    /// [`SetupError`] names what does not fit.
-    pub fn build(self) -> Result<AutoHeuristic, SetupError> {
+    /// [`Error`] names what does not fit.
+    pub fn build(self) -> Result<AutoHeuristic, Error> {
         let environment = self.environment_or_current();
         let name = self.name;
         let mut sorted: Vec<&str> = self.choices.iter().map(String::as_str).collect();
         sorted.sort_unstable();
         sorted.dedup();
         if sorted.is_empty() || sorted.len() < self.choices.len() {
-            return Err(SetupError::Choices { name, found: self.choices });
+            let found = self.choices;
+            return Err(Error::Usage(format!(
+                "{name}: expected one or more choices with distinct names, found {found:?}"
+            )));
         }
         let fallback = self.fallback.unwrap_or_else(|| self.choices[0].clone());
         let Some(fallback) = self.choices.iter().position(|choice| *choice == fallback) else {
-            return Err(SetupError::Fallback { name, fallback, choices: self.choices });
+            let choices = self.choices.join(", ");
+            return Err(Error::Usage(format!(
+                "{name}: the fallback {fallback:?} is not among the choices {choices}"
+            )));
         };
         let features = Features::new(Schema::new(self.features)?, &self.derived)?;
         let precondition = |text: String| expr::parse(&text)?.resolve_bool(features.all());
         let precondition = self.precondition.map(precondition).transpose();
-        let precondition = precondition.map_err(|e: Invalid| Invalid(format!("precondition: {e}")))?;
+        let precondition = precondition.map_err(|e: Invalid| Error::Invalid(format!("precondition: {e}")))?;
         let mut heuristics = self.heuristics;
         for path in &self.models {
             heuristics.push(Arc::new(LoadedModel::read(path)?));
         }
         if let Some(other) = heuristics.iter().find(|h| h.optimization() != name) {
-            return Err(SetupError::OtherOptimization {
-                name,
-                heuristic: other.name().to_owned(),
-                optimization: other.optimization().to_owned(),
-            });
+            let (heuristic, optimization) = (other.name(), other.optimization());
+            return Err(Error::Usage(format!(
+                "{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point"
+            )));
         }
         let listed = |list: &[String]| list.contains(&name);
         let (consults, collects) = match self.role {

@@ -12,5 +12,4 @@ mod recorder;
 
 pub use answer::{Answer, Reason};
 pub use auto_heuristic::AutoHeuristic;
-pub use builder::{Builder, Role, SetupError};
-pub use recorder::RecordError;
+pub use builder::{Builder, Role};

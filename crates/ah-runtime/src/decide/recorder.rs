@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use ah_types::log::{Collection, LOG_FORMAT, LogError, LogWriter, Metadata};
-use ah_types::{Context, Outcome, Scalar, Schema, TimingPolicy};
+use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata};
+use ah_types::{Context, Error, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
 use crate::sync::lock;
@@ -20,24 +20,6 @@ pub(super) struct Recorder {
     pub(super) warnings: Warnings,
 }
 
-/// Measurements were not appended to the log.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum RecordError {
-    /// The log cannot be written.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// The user has no cache folder, and no other path was given.
-    #[error("no folder for the log: set AUTOHEURISTIC_LOG_PATH")]
-    NoFolder,
-    /// A log needs every feature of a context.
-    #[error("the feature {0:?} has no value of its kind, so the measurement is not in the log")]
-    Undefined(String),
-    /// The decision point has no choice of this name.
-    #[error("the choice {found:?} is none of the decision point's: {}", known.join(", "))]
-    UnknownChoice { found: String, known: Vec<String> },
-}
-
 impl Recorder {
     /// Appends all samples of one input; `metadata` completes that of a log to be opened. A skipped choice has no row; a
     /// failed one has `inf`. An input is lost, with an error, if another process holds the log's lock for longer than
@@ -48,13 +30,18 @@ impl Recorder {
         values: &[Scalar<'_>],
         outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
         metadata: impl FnOnce(Collection) -> Metadata,
-    ) -> Result<(), RecordError> {
+    ) -> Result<(), Error> {
         let mut context = Context::new();
         for (slot, feature) in schema.features().iter().enumerate() {
             let value = values.get(slot).map(|scalar| scalar.to_value());
             let defined = value
                 .filter(|v| v.kind() == feature.kind && v.as_scalar().number().is_none_or(f64::is_finite));
-            let value = defined.ok_or_else(|| RecordError::Undefined(feature.name.clone()))?;
+            let value = defined.ok_or_else(|| {
+                let name = &feature.name;
+                Error::Usage(format!(
+                    "the feature {name:?} has no value of its kind, so the measurement is not in the log"
+                ))
+            })?;
             context.set(&feature.name, value);
         }
         let mut samples = Vec::new();
@@ -81,9 +68,10 @@ impl Recorder {
         &self,
         schema: &Schema,
         metadata: impl FnOnce(Collection) -> Metadata,
-    ) -> Result<LogWriter, RecordError> {
-        let path = self.path.as_deref().ok_or(RecordError::NoFolder)?;
-        files::expect_regular(path).map_err(LogError::io(path, "open"))?;
+    ) -> Result<LogWriter, Error> {
+        let no_folder = || Error::Usage("no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned());
+        let path = self.path.as_deref().ok_or_else(no_folder)?;
+        files::expect_regular(path).map_err(Error::io(path, "open"))?;
         let metadata = metadata(Collection {
             format: LOG_FORMAT,
             timing: self.timing,

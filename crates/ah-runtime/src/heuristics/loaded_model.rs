@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use ah_types::{
-    ChoiceId, Device, DeviceMismatch, FileError, Model, Scalar, Sums, Tables, Unsure, Value, admits,
-};
+use ah_types::{ChoiceId, Device, DeviceMismatch, Error, Model, Scalar, Sums, Tables, Unsure, Value, admits};
 
 use super::heuristic::Heuristic;
 
@@ -20,8 +18,8 @@ impl LoadedModel {
     /// Reads and checks a `model.json`.
     ///
     /// # Errors
-    /// [`FileError`] names the file and what is wrong with it.
-    pub fn read(path: &Path) -> Result<Self, FileError> {
+    /// [`Error`] names the file and what is wrong with it.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         Model::read(path).map(Self::from)
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use ah_types::{FeatureKind, Scalar, TimingPolicy};
+use ah_types::{Error, FeatureKind, Scalar, TimingPolicy};
 use arc_swap::ArcSwap;
 
 use super::event::Events;
@@ -15,7 +15,7 @@ use super::measure::POLICY;
 use super::picker::{Eligibility, Picker};
 use super::picks::{self, Dimension, Head, Table};
 use super::trial::Timer;
-use crate::decide::{AutoHeuristic, Builder as DecisionBuilder, SetupError};
+use crate::decide::{AutoHeuristic, Builder as DecisionBuilder};
 use crate::environment::Environment;
 use crate::find;
 use crate::warnings::{Warnings, warn_user};
@@ -34,26 +34,6 @@ pub struct Builder<F> {
     record: Option<PathBuf>,
     lookup: Option<String>,
     appends_to_log: Option<bool>,
-}
-
-/// A MultiKernel cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum MultiKernelError {
-    /// The decision point is malformed: kernels without distinct names, an unknown fallback, …
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// A setting names a kernel that does not exist.
-    #[error("{name}: no kernel {kernel:?}; expected one of {}", known.join(", "))]
-    UnknownKernel { name: String, kernel: String, known: Vec<String> },
-    /// A dimension names a feature that does not exist or is categorical.
-    #[error("{name}: {feature:?} is not a numerical feature")]
-    UnknownDimension { name: String, feature: String },
-    /// The fallback must support every input.
-    #[error(
-        "{name}: the fallback {fallback:?} has an eligibility check; choose a fallback that supports every input"
-    )]
-    FallbackNotAlways { name: String, fallback: String },
 }
 
 impl<F> MultiKernel<F> {
@@ -155,8 +135,8 @@ impl<F> Builder<F> {
     /// Checks everything and reads the picks on disk.
     ///
     /// # Errors
-    /// [`MultiKernelError`] names what does not fit. An unusable cache or recording is only a warning.
-    pub fn build(self) -> Result<MultiKernel<F>, MultiKernelError> {
+    /// [`Error`] names what does not fit. An unusable cache or recording is only a warning.
+    pub fn build(self) -> Result<MultiKernel<F>, Error> {
         let environment = self.decision.environment_or_current();
         let names: Vec<String> = self.kernels.iter().map(|(name, ..)| name.clone()).collect();
         let decision = self.decision.choices(names.iter().cloned()).timing(self.policy).build()?;
@@ -231,14 +211,19 @@ impl<F> Builder<F> {
 fn eligibility(
     decision: &AutoHeuristic,
     given: Vec<(String, Eligibility)>,
-) -> Result<Vec<Option<Eligibility>>, MultiKernelError> {
+) -> Result<Vec<Option<Eligibility>>, Error> {
     let (name, kernels) = (decision.name().to_owned(), decision.choices());
     let mut eligible: Vec<Option<Eligibility>> = kernels.iter().map(|_| None).collect();
     for (kernel, supports) in given {
         match kernels.iter().position(|k| *k == kernel) {
-            None => return Err(MultiKernelError::UnknownKernel { name, kernel, known: kernels.to_vec() }),
+            None => {
+                let known = kernels.join(", ");
+                return Err(Error::Usage(format!("{name}: no kernel {kernel:?}; expected one of {known}")));
+            }
             Some(position) if position == decision.fallback_index() => {
-                return Err(MultiKernelError::FallbackNotAlways { name, fallback: kernel });
+                return Err(Error::Usage(format!(
+                    "{name}: the fallback {kernel:?} has an eligibility check; choose a fallback that supports every input"
+                )));
             }
             Some(position) => eligible[position] = Some(supports),
         }
@@ -247,10 +232,7 @@ fn eligibility(
 }
 
 /// Returns how each feature is keyed, by slot.
-fn dimensions(
-    decision: &AutoHeuristic,
-    given: Vec<(String, Dimension)>,
-) -> Result<Vec<Dimension>, MultiKernelError> {
+fn dimensions(decision: &AutoHeuristic, given: Vec<(String, Dimension)>) -> Result<Vec<Dimension>, Error> {
     let schema = decision.features().base();
     let mut dimensions = vec![Dimension::default(); schema.len()];
     for (feature, dimension) in given {
@@ -259,7 +241,8 @@ fn dimensions(
                 dimensions[slot] = dimension;
             }
             _ => {
-                return Err(MultiKernelError::UnknownDimension { name: decision.name().to_owned(), feature });
+                let name = decision.name();
+                return Err(Error::Usage(format!("{name}: {feature:?} is not a numerical feature")));
             }
         }
     }

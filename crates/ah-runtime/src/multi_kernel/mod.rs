@@ -53,7 +53,7 @@ mod picker;
 mod picks;
 mod trial;
 
-pub use builder::{Builder, MultiKernelError};
+pub use builder::Builder;
 pub use event::{Event, Miss};
 pub use kernels::MultiKernel;
 pub use measure::POLICY;

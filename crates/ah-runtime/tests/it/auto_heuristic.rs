@@ -4,10 +4,10 @@ use crate::common;
 
 use ah_runtime::ah_types::Cuda;
 use ah_runtime::{
-    AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, SetupError, Unsure,
-    registered, reload_models,
+    AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, Unsure, registered,
+    reload_models,
 };
-use ah_types::{Device, Outcome, Scalar, log};
+use ah_types::{Device, Error, Outcome, Scalar, log};
 use common::pad_mm;
 
 /// Returns a decision point whose features have another order than the model's.
@@ -234,7 +234,8 @@ fn setting_up_names_what_does_not_fit() {
     fails(builder().model("/no/such/model.json"), "/no/such/model.json");
     let other =
         AutoHeuristic::builder("mm").choices(["a"]).heuristic(LoadedModel::from(pad_mm("Test", None)));
-    assert!(matches!(other.build(), Err(SetupError::OtherOptimization { .. })));
+    let Err(Error::Usage(why)) = other.build() else { panic!("it decides another optimization") };
+    assert!(why.contains("decides") && why.contains("give it to that decision point"), "{why}");
 }
 
 /// Returns the text with `from`, which it must hold, replaced.

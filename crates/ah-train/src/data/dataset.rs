@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_with};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Features, Optimization, Precondition};
+use ah_types::{
+    ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Error, Features, Optimization, Precondition,
+};
 use rustc_hash::FxHashMap;
 
 use super::columns::RankedFeatures;
@@ -22,7 +24,6 @@ use super::usable;
 use super::values::FeatureValues;
 use super::weights;
 use super::{domain, irregularities};
-use crate::error::TrainError;
 use crate::params::{Params, SplitBy};
 use crate::setting::{Origin, Settings};
 
@@ -78,7 +79,7 @@ pub struct Dataset {
 
 impl Dataset {
     /// Reads the logs and makes them ready.
-    pub fn read(params: &Params) -> Result<Self, TrainError> {
+    pub fn read(params: &Params) -> Result<Self, Error> {
         let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
         let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, device_features: Some(&wanted) };
         let mut log = read_with(&params.logs, options)?;
@@ -89,13 +90,14 @@ impl Dataset {
         settings.add_layer(params, Origin::Flag);
         settings.add_layer(&training, Origin::Optimization);
         if settings.test_split == Some(SplitBy::Device) && devices.len() < 2 {
-            return Err(TrainError::TooLittle {
-                what: "--test-split device: expected logs of two devices or more, found one".to_owned(),
-                hint: "give the logs of all devices",
-            });
+            let what = "--test-split device: expected logs of two devices or more, found one";
+            return Err(Error::TooLittle(format!("{what}; give the logs of all devices")));
         }
         if log.schema.len() > MAX_FEATURES {
-            return Err(TrainError::TooManyFeatures { most: MAX_FEATURES, found: log.schema.len() });
+            return Err(Error::Invalid(format!(
+                "expected at most {MAX_FEATURES} features, found {}; leave columns out of the log",
+                log.schema.len()
+            )));
         }
         if devices.len() > 1 {
             let names = devices.iter().map(LoggedDevice::name);
@@ -274,7 +276,7 @@ impl Dataset {
     }
 
     /// Holds out about this share as the test part.
-    pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, TrainError> {
+    pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, Error> {
         let keys = self.keys(by, &self.usable);
         let parts = split::hold_out(&self.usable, &keys, share, seed, "test");
         if parts.held_out.is_empty() {
@@ -285,7 +287,7 @@ impl Dataset {
 }
 
 /// Returns the table of a log, with the weights of its inputs.
-fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
+fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, Error> {
     let schema = log.schema.clone();
     // What `ah-collect` measured twice is no copy.
     let is_collected = log.metadata.is_collected();
@@ -318,7 +320,7 @@ fn named_fallback(
     table: &Table,
     settings: &mut Settings,
     warnings: &mut Vec<String>,
-) -> Result<Option<ChoiceId>, TrainError> {
+) -> Result<Option<ChoiceId>, Error> {
     let declared = optimization.fallback_among(&table.choices).map(str::to_owned);
     let of_fallback = |fallback| Params { fallback, ..Params::default() };
     settings.add_layer(&of_fallback(declared), if ad_hoc { Origin::Log } else { Origin::Optimization });
@@ -333,18 +335,16 @@ fn named_fallback(
         settings.add_layer(&of_fallback(Some("the best single choice".to_owned())), Origin::Default);
         return Ok(None);
     };
-    let id = table.named("--fallback", choice)?;
+    let id = table.named("--fallback", &choice)?;
     let inputs = 0..table.inputs.len() as u32;
     let has_times = inputs.clone().any(|input| table.is_usable(input));
     if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {
-        return Err(TrainError::TooLittle {
-            what: format!(
-                "expected times of the fallback {:?}, but it failed on all {} inputs",
-                table.choices[id.index()],
-                inputs.filter(|&input| table.cell(input, id).is_some()).count()
-            ),
-            hint: "mend its command and measure again, or name another choice with --fallback",
-        });
+        return Err(Error::TooLittle(format!(
+            "expected times of the fallback {:?}, but it failed on all {} inputs; mend its command and measure again, or \
+             name another choice with --fallback",
+            table.choices[id.index()],
+            inputs.filter(|&input| table.cell(input, id).is_some()).count()
+        )));
     }
     Ok(Some(id))
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use ah_types::log::{Input, Log};
 use ah_types::shown::listed;
-use ah_types::{Feature, Features, LogOptimization, Optimization, PromiseMode, Schema, expr};
+use ah_types::{Error, Feature, Features, LogOptimization, Optimization, PromiseMode, Schema, expr};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::error::TrainError;
+use crate::error::unknown_feature;
 use crate::params::{Params, SplitBy};
 use crate::params_check::check_training;
 
@@ -26,18 +26,17 @@ pub fn optimization(
     params: &Params,
     log: &Log,
     warnings: &mut Vec<String>,
-) -> Result<(Optimization, Params, bool), TrainError> {
+) -> Result<(Optimization, Params, bool), Error> {
     let metadata = &log.metadata;
     let (optimization, file, ad_hoc) = match &params.optimization {
         Some(path) => {
             let text = Optimization::read_text(path)?;
             let optimization = Optimization::parse(&text, path)?;
             if optimization.name != metadata.name {
-                return Err(TrainError::OtherOptimization {
-                    path: path.clone(),
-                    log: metadata.name.clone(),
-                    found: optimization.name,
-                });
+                let (path, found, log) = (path.display(), optimization.name, &metadata.name);
+                return Err(Error::Invalid(format!(
+                    "{path}: the file describes {found:?}, but the log is of {log:?}"
+                )));
             }
             (optimization, Some(Optimization::parse_as::<File>(&text, path)?), false)
         }
@@ -56,37 +55,27 @@ pub fn optimization(
 }
 
 /// Checks the times of features.
-fn check_feature_ms(optimization: &Optimization) -> Result<(), TrainError> {
+fn check_feature_ms(optimization: &Optimization) -> Result<(), Error> {
     match optimization.feature_ms.iter().find(|(_, ms)| !(**ms >= 0.0 && ms.is_finite())) {
         None => Ok(()),
-        Some((name, ms)) => Err(TrainError::Expression {
-            optimization: optimization.name.clone(),
-            what: "feature_ms",
-            reason: format!("expected milliseconds of {name:?}, 0 or more, found {ms}"),
-        }),
+        Some((name, ms)) => Err(Error::Invalid(format!(
+            "optimization {:?}: feature_ms: expected milliseconds of {name:?}, 0 or more, found {ms}",
+            optimization.name
+        ))),
     }
 }
 
 /// Checks the features that derived features and dimensions name. A name that the optimization knows and
 /// the log lacks is no mistake: logs of other devices may have it.
-pub fn check_names(
-    optimization: &Optimization,
-    dimensions: &[String],
-    logged: &Schema,
-) -> Result<(), TrainError> {
+pub fn check_names(optimization: &Optimization, dimensions: &[String], logged: &Schema) -> Result<(), Error> {
     let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str());
     let mut known: BTreeSet<&str> = declared.collect();
-    let check = |what: String, feature: &str, known: &BTreeSet<&str>| match known.contains(feature) {
+    let check = |what: &str, feature: &str, known: &BTreeSet<&str>| match known.contains(feature) {
         true => Ok(()),
-        false => Err(TrainError::UnknownFeature {
-            optimization: optimization.name.clone(),
-            what,
-            feature: feature.to_owned(),
-            known: known.iter().map(|&name| name.to_owned()).collect(),
-        }),
+        false => Err(unknown_feature(&optimization.name, what, feature, known)),
     };
     for dimension in dimensions {
-        check("dimensions".to_owned(), dimension, &known)?;
+        check("dimensions", dimension, &known)?;
     }
     for derived in &optimization.derived {
         // `Features::new` reports a malformed expression.
@@ -94,7 +83,7 @@ pub fn check_names(
             let mut result = Ok(());
             parsed.for_each_feature(&mut |name| {
                 if result.is_ok() {
-                    result = check(format!("derived feature {:?}", derived.name), name, &known);
+                    result = check(&format!("derived feature {:?}", derived.name), name, &known);
                 }
             });
             result?;
@@ -106,7 +95,7 @@ pub fn check_names(
 
 /// Refuses to hold out by dimensions where the log has none of those that the optimization declares: each input would be held
 /// out alone.
-pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), TrainError> {
+pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), Error> {
     let by_dimensions = [
         ("--test-split dims", given.test_split == Some(SplitBy::Dims)),
         ("--promise by-dimensions", given.promise == Some(PromiseMode::ByDimensions)),
@@ -114,7 +103,7 @@ pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), TrainErro
     let dimensions = &given.dimensions;
     match by_dimensions.into_iter().find(|(_, asked)| *asked) {
         Some((flag, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
-            Err(TrainError::parameter(
+            Err(Error::parameter(
                 flag,
                 "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml)",
                 if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) },
@@ -129,7 +118,7 @@ pub fn features(
     (optimization, ad_hoc): (&Optimization, bool),
     log: &Log,
     warnings: &mut Vec<String>,
-) -> Result<Features, TrainError> {
+) -> Result<Features, Error> {
     let logged = &log.schema;
     let (derived, left_out) = optimization.derived_for(logged);
     if !left_out.is_empty() {
@@ -158,5 +147,5 @@ pub fn features(
     });
     let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());
     Features::new(schema, &derived)
-        .map_err(|source| TrainError::Derived { optimization: optimization.name.clone(), source })
+        .map_err(|e| Error::Invalid(format!("optimization {:?}: {e}", optimization.name)))
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use ah_types::log::Metadata;
 use ah_types::shown::listed;
-use ah_types::{ChoiceId, Features, Optimization, Precondition, Schema};
+use ah_types::{ChoiceId, Error, Features, Optimization, Precondition, Schema};
 
 use super::table::{self, Table};
-use crate::error::TrainError;
 
 /// Returns the optimization's precondition for the log's device, and the inputs outside it.
 ///
@@ -18,7 +17,7 @@ pub fn precondition(
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
-) -> Result<(Option<Precondition>, Vec<u32>), TrainError> {
+) -> Result<(Option<Precondition>, Vec<u32>), Error> {
     let Some(text) = optimization.precondition_for(metadata) else { return Ok((None, Vec::new())) };
     let precondition = condition(optimization, "precondition", text, features.base())?;
     let inputs = table.inputs.len();
@@ -50,7 +49,7 @@ pub fn eligible(
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
-) -> Result<BTreeMap<ChoiceId, Precondition>, TrainError> {
+) -> Result<BTreeMap<ChoiceId, Precondition>, Error> {
     let mut rules = metadata.collection.as_ref().map(|c| c.eligible.clone()).unwrap_or_default();
     rules.extend(optimization.eligible());
     let (mut eligible, mut unknown) = (BTreeMap::new(), Vec::new());
@@ -73,10 +72,7 @@ pub fn condition(
     what: &'static str,
     text: &str,
     schema: &Schema,
-) -> Result<Precondition, TrainError> {
-    Precondition::new(text, schema).map_err(|e| TrainError::Expression {
-        optimization: optimization.name.clone(),
-        what,
-        reason: e.to_string(),
-    })
+) -> Result<Precondition, Error> {
+    let wrong = |e| Error::Invalid(format!("optimization {:?}: {what}: {e}", optimization.name));
+    Precondition::new(text, schema).map_err(wrong)
 }

@@ -1,24 +1,20 @@
 //! `--exclude`: a log without some of its features.
 
-use ah_types::Schema;
 use ah_types::log::{Log, input_text};
+use ah_types::{Error, Schema};
+
+use crate::error::unknown_feature;
 use rustc_hash::FxHashMap;
 
-use crate::error::TrainError;
-
 /// Takes these features out of a log. Inputs that differ in nothing else become one.
-pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), TrainError> {
+pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), Error> {
     if names.is_empty() {
         return Ok(());
     }
     for name in names {
         if log.schema.slot(name).is_none() {
-            return Err(TrainError::UnknownFeature {
-                optimization: log.metadata.name.clone(),
-                what: "--exclude".to_owned(),
-                feature: name.clone(),
-                known: log.schema.features().iter().map(|f| f.name.clone()).collect(),
-            });
+            let known = log.schema.features().iter().map(|f| &f.name);
+            return Err(unknown_feature(&log.metadata.name, "--exclude", name, known));
         }
     }
     let kept: Vec<usize> =

@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use ah_types::log::Log;
-use ah_types::{ChoiceId, Objective, SingleChoice, Value, median};
+use ah_types::{ChoiceId, Error, Objective, SingleChoice, Value, median};
 
-use crate::error::TrainError;
+use crate::error::unknown_choice;
 
 /// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
 /// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
@@ -237,12 +237,8 @@ impl Table {
     }
 
     /// [`choice_id`](Self::choice_id) of a choice that `flag` names.
-    pub fn named(&self, flag: &'static str, choice: String) -> Result<ChoiceId, TrainError> {
-        self.choice_id(&choice).ok_or_else(|| TrainError::UnknownChoice {
-            flag,
-            choice,
-            known: self.choices.clone(),
-        })
+    pub fn named(&self, flag: &str, choice: &str) -> Result<ChoiceId, Error> {
+        self.choice_id(choice).ok_or_else(|| unknown_choice(flag, choice, &self.choices))
     }
 
     /// Returns true if some choice of the input gave a time.

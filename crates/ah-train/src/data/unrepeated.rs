@@ -1,20 +1,19 @@
 //! Categorical features whose values hardly repeat, such as a name for each input. They tell nothing about another input,
 //! and each category would be a column: 10,000 of them took 187 s and 804 MB.
 
-use ah_types::FeatureKind;
 use ah_types::log::Log;
 use ah_types::shown::listed;
+use ah_types::{Error, FeatureKind};
 use rustc_hash::FxHashSet;
 
 use super::exclude::exclude;
-use crate::error::TrainError;
 
 /// Fewer categories than this are learned from, however seldom they repeat.
 const MIN_CATEGORIES: usize = 100;
 
 /// Takes the categorical features out of a log that have another value on more than half of the inputs. Returns a
 /// warning.
-pub fn leave_out(log: &mut Log) -> Result<Option<String>, TrainError> {
+pub fn leave_out(log: &mut Log) -> Result<Option<String>, Error> {
     let distinct = |slot: usize| {
         let values = log.inputs.iter().filter_map(|input| input.values[slot].as_scalar().category());
         values.collect::<FxHashSet<_>>().len()
@@ -33,7 +32,7 @@ pub fn leave_out(log: &mut Log) -> Result<Option<String>, TrainError> {
     let found = format!("nearly every input has its own value of {}", listed(&unrepeated));
     if unrepeated.len() == log.schema.len() {
         let hint = "log a feature that inputs share, for example a size";
-        return Err(TrainError::TooLittle { what: found, hint });
+        return Err(Error::TooLittle(format!("{found}; {hint}")));
     }
     exclude(log, &unrepeated)?;
     Ok(Some(format!("{found}, so it is left out: it tells nothing about further inputs")))

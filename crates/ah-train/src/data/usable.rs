@@ -1,12 +1,11 @@
 //! The inputs to learn from.
 
 use ah_types::shown::{listed, quoted};
-use ah_types::{Features, Optimization};
+use ah_types::{Error, Features, Optimization};
 use rustc_hash::FxHashSet;
 
 use super::domain;
 use super::table::Table;
-use crate::error::TrainError;
 
 /// Fewer inputs than this cannot be split into a test part and folds.
 const MIN_INPUTS: usize = 10;
@@ -47,7 +46,7 @@ pub fn filtered(
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
-) -> Result<Vec<u32>, TrainError> {
+) -> Result<Vec<u32>, Error> {
     let before = usable.len();
     if let Some(text) = row_filter {
         let filter = domain::condition(optimization, "row_filter", text, features.all())?;
@@ -59,41 +58,39 @@ pub fn filtered(
     Ok(usable)
 }
 
-pub fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
+pub fn enough(table: &Table, usable: &[u32]) -> Result<(), Error> {
     if let [only] = &table.choices[..] {
-        return Err(TrainError::TooLittle {
-            what: format!("expected at least 2 choices in the log, found 1 ({})", quoted(only)),
-            hint: "measure another choice: with one there is nothing to decide",
-        });
+        return Err(Error::TooLittle(format!(
+            "expected at least 2 choices in the log, found 1 ({}); measure another choice: with one there is nothing to \
+             decide",
+            quoted(only)
+        )));
     }
     if let [only] = &table.inputs[..] {
         let why = if only.values.is_empty() { "the log has no features" } else { "no feature varies" };
-        return Err(TrainError::TooLittle {
-            what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found 1: {why}"),
-            hint: "measure more inputs (ah-collect --num-samples), and log the features that tell them apart",
-        });
+        return Err(Error::TooLittle(format!(
+            "expected at least {MIN_INPUTS} distinct inputs to learn from, found 1: {why}; measure more inputs \
+             (ah-collect --num-samples), and log the features that tell them apart"
+        )));
     }
-    match too_few(usable.len()) {
-        _ if usable.len() >= MIN_INPUTS => Ok(()),
-        TrainError::TooLittle { what, .. } if table.inputs.len() >= MIN_INPUTS => {
-            Err(TrainError::TooLittle {
-                what,
-                hint: "on the log's other inputs every choice failed, or the optimization leaves them out (precondition, row_filter, \
-                   an undefined feature)",
-            })
-        }
-        error => Err(error),
+    match usable.len() {
+        MIN_INPUTS.. => Ok(()),
+        few if table.inputs.len() >= MIN_INPUTS => Err(Error::TooLittle(format!(
+            "{}; on the log's other inputs every choice failed, or the optimization leaves them out (precondition, row_filter, \
+             an undefined feature)",
+            found(few)
+        ))),
+        few => Err(too_few(few)),
     }
 }
 
-pub fn too_few(inputs: usize) -> TrainError {
-    TrainError::TooLittle {
-        what: match inputs < MIN_INPUTS {
-            true => format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),
-            false => {
-                format!("{inputs} distinct inputs are too few to learn from some and judge on the others")
-            }
-        },
-        hint: "measure more inputs (ah-collect --num-samples)",
+pub fn too_few(inputs: usize) -> Error {
+    Error::TooLittle(found(inputs) + "; measure more inputs (ah-collect --num-samples)")
+}
+
+fn found(inputs: usize) -> String {
+    match inputs < MIN_INPUTS {
+        true => format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),
+        false => format!("{inputs} distinct inputs are too few to learn from some and judge on the others"),
     }
 }

@@ -8,26 +8,25 @@ use std::path::Path;
 use ah_types::artefact::read_text;
 use ah_types::log::input_text;
 use ah_types::shown::listed;
-use ah_types::{Feature, FeatureKind, Schema, Value, number};
+use ah_types::{Error, Feature, FeatureKind, Schema, Value, number};
 use rustc_hash::FxHashMap;
 
 use super::table::Table;
-use crate::error::TrainError;
 
 /// Ten million inputs.
 const MAX_MIB: u64 = 1024;
 
 /// Multiplies the weights of the table's inputs, which have the features of `schema`, by those of the file. Returns warnings.
-pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<String>, TrainError> {
-    let text = read_text(path, MAX_MIB).map_err(TrainError::io(path, "read the weights"))?;
+pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<String>, Error> {
+    let text = read_text(path, MAX_MIB).map_err(Error::io(path, "read the weights"))?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
     let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
     while reader.read_record(&mut record).unwrap_or(false) {
         let line = record.position().map_or(0, csv::Position::line);
         let wrong = |expected: &str, found: &str| {
-            let (expected, found) = (expected.to_owned(), format!("{found:?}"));
-            Err(TrainError::Malformed { path: path.to_owned(), line, expected, found })
+            let path = path.display();
+            Err(Error::Invalid(format!("{path}:{line}: expected {expected}, found {found:?}")))
         };
         let mut fields: Vec<&str> = record.iter().collect();
         let last = fields.pop().unwrap_or_default();
@@ -63,7 +62,7 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     if unused > 0 && unused == weights.len() {
         let names = schema.features().iter().map(|feature| feature.name.as_str());
         let expected = format!("inputs of the log, each by {}", listed(names));
-        return Err(TrainError::parameter(
+        return Err(Error::parameter(
             "--weights",
             &expected,
             format_args!("{unused} lines that name none"),

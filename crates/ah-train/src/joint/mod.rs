@@ -6,11 +6,10 @@
 mod estimates;
 
 use ah_joint::FEW;
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, Error};
 use rustc_hash::FxHashSet;
 
 use crate::data::{Dataset, Table};
-use crate::error::TrainError;
 
 use estimates::{completed, timings};
 
@@ -67,20 +66,17 @@ pub struct Completed {
 /// Completes the table of a sparse log. `None`: no table needs it.
 ///
 /// # Errors
-/// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
-pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option<Completed>, TrainError> {
+/// [`Error::TooLittle`] if inputs time too few choices to compare them.
+pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option<Completed>, Error> {
     let (table, usable) = (&dataset.table, &dataset.usable);
     let Some(share) = sparsely_timed(table, usable).filter(|_| dataset.ad_hoc) else { return Ok(None) };
     let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
     if timed < LEAST_TIMED {
-        return Err(TrainError::TooLittle {
-            what: format!(
-                "expected at least {LEAST_TIMED} timed choices an input, found {timed:.1} of {} on average (a choice counts \
-                 if several inputs time it)",
-                table.choices.len()
-            ),
-            hint: "time 10 or more choices on each input, and each choice on several inputs",
-        });
+        return Err(Error::TooLittle(format!(
+            "expected at least {LEAST_TIMED} timed choices an input, found {timed:.1} of {} on average (a choice counts \
+             if several inputs time it); time 10 or more choices on each input, and each choice on several inputs",
+            table.choices.len()
+        )));
     }
     let (learning, shipping) =
         rayon::join(|| completed(table, training, seed), || completed(table, usable, seed));

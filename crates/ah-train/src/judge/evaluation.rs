@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, Metadata, ReadOptions, read_with};
 use ah_types::shown::listed;
-use ah_types::{Device, Model, Value, admits, artefact, capability_identity};
+use ah_types::{Device, Error, Model, Value, admits, artefact, capability_identity};
 
 use super::comparison::BaselineComparison;
 use crate::data::{self, Table, irregularities};
 use crate::decisions::{self, JudgedInput};
-use crate::error::TrainError;
+use crate::error::mismatch;
 use crate::joint;
 use crate::overhead::Asking;
 use crate::params::MAX_SLOWDOWN;
@@ -38,21 +38,17 @@ pub struct Evaluation {
 /// Judges `model` on `logs`, whose inputs have the weights of a file, else 1.
 ///
 /// # Errors
-/// [`TrainError`] if a log cannot be read or is of another optimization.
+/// [`Error`] if a log cannot be read or is of another optimization.
 pub fn evaluate(
     model: &Model,
     logs: &[PathBuf],
     weights: Option<&Path>,
     skip_bad_rows: bool,
-) -> Result<Evaluation, TrainError> {
+) -> Result<Evaluation, Error> {
     let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
     let log = read_with(logs, ReadOptions { skip_bad_rows, device_features: Some(&names) })?;
     if log.metadata.name != model.optimization {
-        return Err(TrainError::Mismatch {
-            path: logs[0].clone(),
-            model: model.optimization.clone(),
-            log: log.metadata.name,
-        });
+        return Err(mismatch(&logs[0], &model.optimization, &log.metadata.name));
     }
     let mut warnings = irregularities::warnings(&log.irregularities);
     warnings.extend(of_another_device(model, &log.metadata));
@@ -166,8 +162,8 @@ impl Evaluation {
     /// written as a JSON string.
     ///
     /// # Errors
-    /// [`TrainError::Io`] names the file.
-    pub fn write_decisions(&self, path: &Path) -> Result<(), TrainError> {
+    /// [`Error::Io`] names the file.
+    pub fn write_decisions(&self, path: &Path) -> Result<(), Error> {
         let mut text = String::new();
         for JudgedInput { input, ranking, .. } in &self.judged {
             // A name that would read as two is quoted.
@@ -178,6 +174,6 @@ impl Evaluation {
             let names: Vec<String> = ranking.iter().map(|c| name(&self.table.choices[c.index()])).collect();
             let _ = writeln!(text, "{}\t{}", self.table.inputs[*input as usize].text, names.join(";"));
         }
-        artefact::write_atomic(path, text.as_bytes()).map_err(TrainError::io(path, "write the decisions"))
+        artefact::write_atomic(path, text.as_bytes()).map_err(Error::io(path, "write the decisions"))
     }
 }

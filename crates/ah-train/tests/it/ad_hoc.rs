@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ah_train::{Params, TrainError, TrainedModel, train};
-use ah_types::{Context, Model, Value};
+use ah_train::{Params, TrainedModel, train};
+use ah_types::{Context, Error, Model, Value};
 
 /// Whole numbers that look drawn at random.
 fn size(seed: u64, limit: u64) -> u64 {
@@ -25,7 +25,7 @@ fn shapes(inputs: u64) -> String {
     text
 }
 
-fn learn(text: &str, change: impl FnOnce(&mut Params)) -> Result<TrainedModel, TrainError> {
+fn learn(text: &str, change: impl FnOnce(&mut Params)) -> Result<TrainedModel, Error> {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log.txt");
     std::fs::write(&log, text).unwrap();

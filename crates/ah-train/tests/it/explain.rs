@@ -1,8 +1,9 @@
 //! The reasons for a decision, as people read them.
 
 use crate::common;
+use ah_types::Error;
 
-use ah_train::{Params, TrainError, TrainedModel, explain, report, train};
+use ah_train::{Params, TrainedModel, explain, report, train};
 use common::log;
 
 fn trained() -> TrainedModel {
@@ -43,7 +44,7 @@ fn wrong_inputs_are_named() {
         ]
         .join("\n")
     );
-    assert!(matches!(explain(&model, &input("m"), &[]), Err(TrainError::Parameter { .. })));
+    assert!(matches!(explain(&model, &input("m"), &[]), Err(Error::Parameter { .. })));
 }
 
 /// It was once said to have a category that training never saw.

@@ -6,9 +6,9 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use super::error::{LogError, shown};
-use super::lines::Lines;
+use super::lines::{Lines, shown};
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
+use crate::error::Error;
 use crate::fault::{Fault, RowNumber};
 use crate::feature::{FeatureKind, Schema};
 use crate::shown::{listed, quoted, reason};
@@ -24,9 +24,9 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn read(path: &Path, lines: &mut Lines<impl Read>) -> Result<Self, LogError> {
-        let at = |line| move |fault: Fault| LogError::from(fault.at(path, RowNumber::Line(line)));
-        let metadata = match lines.next().map_err(LogError::io(path, "read"))? {
+    pub(super) fn read(path: &Path, lines: &mut Lines<impl Read>) -> Result<Self, Error> {
+        let at = |line| move |fault: Fault| Error::from(fault.at(path, RowNumber::Line(line)));
+        let metadata = match lines.next().map_err(Error::io(path, "read"))? {
             Some((_, line)) => read_metadata(line),
             None => Err(Fault::new("a line of JSON metadata", "an empty file", HINT).at_column(1)),
         };
@@ -35,7 +35,7 @@ impl Head {
             let hint = "rename or remove it in the metadata and in the header";
             at(1)(Fault::new("distinct features", found, hint))
         })?;
-        let columns = match lines.next().map_err(LogError::io(path, "read"))? {
+        let columns = match lines.next().map_err(Error::io(path, "read"))? {
             Some((_, line)) if !line.is_empty() => read_columns(line, &metadata, &kinds),
             _ => Err(Fault::new("a CSV header", "nothing", HINT)),
         };

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use crate::shown::quoted;
+
 /// The longest line in bytes: the names of some ten thousand choices. A pipe may never end.
 pub(super) const MAX_LINE: usize = 16 << 20;
 
@@ -71,6 +73,11 @@ impl<R: Read> Lines<R> {
         #[cfg(not(feature = "hash"))]
         String::new()
     }
+}
+
+/// Returns a line, or a part of one, in quotes for an error message.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    if bytes.is_empty() { "nothing".to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::device::Device;
+use crate::fault::Difference;
 use crate::feature::{Feature, FeatureKind, Schema};
-use crate::shown::{quoted, reason};
+use crate::shown::quoted;
 use crate::timing::TimingPolicy;
 
 /// The metadata of a log: PyTorch's keys with PyTorch's meanings, and ours under one further key.
@@ -147,24 +148,6 @@ impl Metadata {
             return Err(wrong);
         }
         Ok(kinds)
-    }
-}
-
-/// A key whose value differs between two logs' metadata.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// For example `autoheuristic_rs.device.model`.
-    pub key: String,
-    /// The value in the log.
-    pub log: String,
-    /// The other value.
-    pub other: String,
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [log, other] = [&self.log, &self.other].map(|value| reason(value));
-        write!(f, "{} (log: {log}, other: {other})", self.key)
     }
 }
 

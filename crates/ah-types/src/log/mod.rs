@@ -6,7 +6,6 @@
 
 mod data;
 mod devices;
-mod error;
 mod head;
 mod lines;
 mod merger;
@@ -18,10 +17,7 @@ mod writer;
 
 pub use data::{Input, Irregularities, Log, Sample, Source};
 pub use devices::LoggedDevice;
-pub use error::LogError;
-pub use metadata::{
-    CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, LOG_FORMAT, Metadata, differences,
-};
+pub use metadata::{CHOICE_COLUMN, Collection, FEEDBACK_COLUMN, LOG_FORMAT, Metadata, differences};
 pub use quote::{input_text, quote};
 pub use reader::{ReadOptions, read, read_bytes, read_metadata, read_with};
 pub use writer::LogWriter;

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::data::{Log, Source};
 use super::devices::{self, LoggedDevice};
-use super::error::LogError;
 use super::head::Head;
 use super::lines::Lines;
 use super::merger::Merger;
@@ -13,6 +12,7 @@ use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
 use crate::artefact;
 use crate::device::admits;
+use crate::error::Error;
 use crate::fault::RowNumber;
 use crate::feature::Schema;
 
@@ -29,8 +29,8 @@ pub struct ReadOptions<'a> {
 /// Reads one or several logs (plain or gzip) as one.
 ///
 /// # Errors
-/// [`LogError`] with file, line, column, expected and found.
-pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, LogError> {
+/// [`Error`] with file, line, column, expected and found.
+pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, Error> {
     read_with(paths, ReadOptions::default())
 }
 
@@ -39,8 +39,8 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, LogError> {
 /// # Errors
 /// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead. Also where nothing that the logs know tells their
 /// devices apart.
-pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions<'_>) -> Result<Log, LogError> {
-    let open = |path: &Path| artefact::open(path).map_err(LogError::io(path, "read"));
+pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions<'_>) -> Result<Log, Error> {
+    let open = |path: &Path| artefact::open(path).map_err(Error::io(path, "read"));
     let open_all = paths.iter().map(AsRef::as_ref).map(|path| OpenLog::new(path, open(path)?));
     merge(open_all.collect::<Result<_, _>>()?, options)
 }
@@ -49,16 +49,16 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions<'_>) -> Result
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions<'_>) -> Result<Log, LogError> {
+pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions<'_>) -> Result<Log, Error> {
     merge(vec![OpenLog::new(path, bytes)?], options)
 }
 
 /// Reads the first line of a log.
 ///
 /// # Errors
-/// [`LogError`], also where the second line does not fit with it.
-pub fn read_metadata(path: &Path) -> Result<Metadata, LogError> {
-    let reader = artefact::open(path).map_err(LogError::io(path, "read"))?;
+/// [`Error`], also where the second line does not fit with it.
+pub fn read_metadata(path: &Path) -> Result<Metadata, Error> {
+    let reader = artefact::open(path).map_err(Error::io(path, "read"))?;
     Ok(OpenLog::new(path, reader)?.head.metadata)
 }
 
@@ -70,7 +70,7 @@ struct OpenLog<'a, R> {
 }
 
 impl<'a, R: Read> OpenLog<'a, R> {
-    fn new(path: &'a Path, reader: R) -> Result<Self, LogError> {
+    fn new(path: &'a Path, reader: R) -> Result<Self, Error> {
         let mut lines = Lines::new(reader);
         let head = Head::read(path, &mut lines)?;
         Ok(Self { path, lines, head })
@@ -78,7 +78,7 @@ impl<'a, R: Read> OpenLog<'a, R> {
 }
 
 /// Reads the rows of all logs.
-fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result<Log, LogError> {
+fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result<Log, Error> {
     let first = logs.first().unwrap_or_else(|| panic!("give at least one log"));
     let (mut metadata, mut schema) = (first.head.metadata.clone(), first.head.schema.clone());
     let first_path = first.path.to_owned();
@@ -107,7 +107,8 @@ fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result
         add(&mut merger, log, device, &names, options)?;
     }
     if merger.log.samples.is_empty() {
-        return Err(LogError::Empty { path: first_path });
+        let why = "the log has no rows; measure some inputs first (ah-collect)";
+        return Err(Error::TooLittle(format!("{}: {why}", first_path.display())));
     }
     let devices =
         if names.is_empty() { devices[..1].to_vec() } else { devices::told_apart(&devices, &names) };
@@ -121,14 +122,14 @@ fn add<R: Read>(
     device: &LoggedDevice,
     names: &[&str],
     options: ReadOptions<'_>,
-) -> Result<(), LogError> {
+) -> Result<(), Error> {
     let OpenLog { path, mut lines, head } = log;
     merger.list_choices(head.metadata.choices.as_deref());
     let columns = head.columns.iter().map(|name| column(name, &merger.log.schema)).collect();
     let mut reader = RowReader::new(columns, device.values(names));
     let before = (merger.log.samples.len(), merger.log.irregularities.clone());
     let mut rows = 0;
-    while let Some((line, text)) = lines.next().map_err(LogError::io(path, "read"))? {
+    while let Some((line, text)) = lines.next().map_err(Error::io(path, "read"))? {
         if text.iter().all(u8::is_ascii_whitespace) {
             merger.log.irregularities.blank_lines += 1;
             continue;
@@ -167,7 +168,7 @@ fn column(name: &str, schema: &Schema) -> Column {
 
 /// Checks that a further log belongs to the same log. Parts of one sequence may have other seeds and choices, and machines
 /// of one kind what [`admits`] allows: drivers, clocks, versions of libraries.
-fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Result<(), LogError> {
+fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Result<(), Error> {
     let is_same_kind = match (first.device(), other.metadata.device()) {
         (Some(first), Some(other)) => admits(&first.identity(), &other.identity()).is_ok(),
         _ => false,
@@ -181,7 +182,7 @@ fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Resu
     if found.is_empty() {
         return Ok(());
     }
-    Err(LogError::Metadata {
+    Err(Error::Metadata {
         path: path.to_owned(),
         other: first_path.display().to_string(),
         differences: found,

@@ -6,7 +6,7 @@
 use std::io::{Cursor, SeekFrom};
 
 use super::data::Sample;
-use super::error::shown;
+use super::lines::shown;
 use super::merger::Merger;
 use crate::choice::ChoiceId;
 use crate::context::Value;

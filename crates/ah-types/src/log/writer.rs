@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::data::Log;
-use super::error::LogError;
 use super::head::Head;
 use super::lines::{Lines, MAX_LINE};
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
@@ -19,6 +18,7 @@ use super::quote::{input_text, quote};
 use super::reader::read;
 use crate::artefact::GZIP;
 use crate::context::{Context, Value};
+use crate::error::Error;
 use crate::fault::{Fault, RowNumber};
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, whole};
@@ -47,19 +47,19 @@ impl LogWriter {
     /// This call and every append wait at most `patience` for another process's lock; with `None` they wait without limit.
     ///
     /// # Errors
-    /// [`LogError::Metadata`] names each key that differs with both values; [`LogError::Malformed`] means
+    /// [`Error::Metadata`] names each key that differs with both values; [`Error::Malformed`] means
     /// that the file is not a log; I/O errors name the file. After one of the kind `TimedOut`, nothing is written.
     pub fn open(
         path: &Path,
         metadata: &Metadata,
         schema: &Schema,
         patience: Option<Duration>,
-    ) -> Result<(Self, Option<String>), LogError> {
+    ) -> Result<(Self, Option<String>), Error> {
         if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(LogError::io(path, "make the folder of"))?;
+            std::fs::create_dir_all(folder).map_err(Error::io(path, "make the folder of"))?;
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let file = file.map_err(LogError::io(path, "open"))?;
+        let file = file.map_err(Error::io(path, "open"))?;
         let mut writer = Self { path: path.to_owned(), file, schema: schema.clone(), patience };
         let cut = writer.locked(|writer| writer.resume(metadata))?;
         Ok((writer, cut))
@@ -69,10 +69,10 @@ impl LogWriter {
     ///
     /// # Errors
     /// A row that cannot be read.
-    pub fn read(&mut self) -> Result<Option<Log>, LogError> {
+    pub fn read(&mut self) -> Result<Option<Log>, Error> {
         match self.locked(|writer| read(&[&writer.path])) {
             Ok(log) => Ok(Some(log)),
-            Err(LogError::Empty { .. }) => Ok(None),
+            Err(Error::TooLittle(_)) => Ok(None),
             Err(e) => Err(e),
         }
     }
@@ -87,7 +87,7 @@ impl LogWriter {
         &mut self,
         context: &Context,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), Error> {
         self.append_inputs([(context.log_text(&self.schema), samples)])
     }
 
@@ -95,11 +95,11 @@ impl LogWriter {
     /// [text](Context::log_text) of its features in the order of [`schema`](Self::schema).
     ///
     /// # Errors
-    /// [`LogError::Malformed`] for a name or value of several lines; I/O errors like [`append_input`](Self::append_input).
+    /// [`Error::Malformed`] for a name or value of several lines; I/O errors like [`append_input`](Self::append_input).
     pub fn append_inputs<'a, S: IntoIterator<Item = (&'a str, f64)>>(
         &mut self,
         inputs: impl IntoIterator<Item = (String, S)>,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), Error> {
         let mut rows = String::new();
         for (input, samples) in inputs {
             for (choice, feedback) in samples {
@@ -116,10 +116,10 @@ impl LogWriter {
         self.append_rows(&rows)
     }
 
-    fn append_rows(&mut self, rows: &str) -> Result<(), LogError> {
+    fn append_rows(&mut self, rows: &str) -> Result<(), Error> {
         self.locked(|writer| {
             // Another process may have been killed during its write since this one opened the log.
-            cut_torn_line(&mut writer.file).map_err(LogError::io(&writer.path, "mend"))?;
+            cut_torn_line(&mut writer.file).map_err(Error::io(&writer.path, "mend"))?;
             writer.append(rows)
         })
     }
@@ -130,16 +130,16 @@ impl LogWriter {
     }
 
     /// Runs `work` alone among all processes that append to the log.
-    fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
+    fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let locked = self.patience.map_or_else(|| self.file.lock(), |most| lock_within(&self.file, most));
-        locked.map_err(LogError::io(&self.path, "lock"))?;
+        locked.map_err(Error::io(&self.path, "lock"))?;
         let result = work(self);
-        self.file.unlock().map_err(LogError::io(&self.path, "unlock"))?;
+        self.file.unlock().map_err(Error::io(&self.path, "unlock"))?;
         result
     }
 
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
-    fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
+    fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, Error> {
         if let Err(found) = metadata.kinds() {
             return Err(Fault::new("distinct features", found, "rename it")
                 .at(&self.path, RowNumber::Line(1))
@@ -147,25 +147,25 @@ impl LogWriter {
         }
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
-        let length = self.file.metadata().map_err(LogError::io(&self.path, "read"))?.len();
+        let length = self.file.metadata().map_err(Error::io(&self.path, "read"))?.len();
         let mut begin = Vec::with_capacity(head.len());
         let read = (&self.file).take(length.min(head.len() as u64)).read_to_end(&mut begin);
-        read.map_err(LogError::io(&self.path, "read"))?;
+        read.map_err(Error::io(&self.path, "read"))?;
         if begin.is_empty() {
             return self.append(&head).map(|()| None);
         }
         if begin.len() < head.len() && head.as_bytes().starts_with(&begin) {
             // The remainder of a crash in the first write.
-            self.file.set_len(0).map_err(LogError::io(&self.path, "mend"))?;
+            self.file.set_len(0).map_err(Error::io(&self.path, "mend"))?;
             self.append(&head)?;
             return Ok(Some(String::from_utf8_lossy(&begin).into_owned()));
         }
         if begin.starts_with(GZIP) {
             let why = "it is packed with gzip; unpack it, or write to another file (-o)";
             let source = std::io::Error::new(ErrorKind::Unsupported, why);
-            return Err(LogError::io(&self.path, "append")(source));
+            return Err(Error::io(&self.path, "append")(source));
         }
-        self.file.rewind().map_err(LogError::io(&self.path, "read"))?;
+        self.file.rewind().map_err(Error::io(&self.path, "read"))?;
         let mut lines = Lines::new((&self.file).take(2 * MAX_LINE as u64));
         let found = Head::read(&self.path, &mut lines)?;
         if !lines.terminated {
@@ -175,18 +175,18 @@ impl LogWriter {
         }
         self.agree(&found.metadata, metadata)?;
         self.schema = found.schema;
-        cut_torn_line(&mut self.file).map_err(LogError::io(&self.path, "mend"))
+        cut_torn_line(&mut self.file).map_err(Error::io(&self.path, "mend"))
     }
 
     /// Appends all of `text`, or nothing.
-    fn append(&self, text: &str) -> Result<(), LogError> {
-        let length = self.file.metadata().map_err(LogError::io(&self.path, "read"))?.len();
+    fn append(&self, text: &str) -> Result<(), Error> {
+        let length = self.file.metadata().map_err(Error::io(&self.path, "read"))?.len();
         let written = (&self.file).write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if written.is_err() {
             // Best effort: the error to report is the write's.
             let _ = self.file.set_len(length);
         }
-        written.map_err(LogError::io(&self.path, "write"))
+        written.map_err(Error::io(&self.path, "write"))
     }
 
     fn head(&self, metadata: &Metadata) -> String {
@@ -196,19 +196,19 @@ impl LogWriter {
         format!("{json}\n{}\n", names.join(","))
     }
 
-    fn agree(&self, existing: &Metadata, metadata: &Metadata) -> Result<(), LogError> {
+    fn agree(&self, existing: &Metadata, metadata: &Metadata) -> Result<(), Error> {
         if existing.name != metadata.name {
-            return Err(LogError::OtherOptimization {
-                path: self.path.clone(),
-                expected: whole(&metadata.name),
-                found: whole(&existing.name),
-            });
+            let (expected, found) = (whole(&metadata.name), whole(&existing.name));
+            return Err(Error::Invalid(format!(
+                "{}: the log is of {found}, this run measures {expected}\nwrite to another file: -o {expected}.txt",
+                self.path.display()
+            )));
         }
         let found = differences(existing, metadata);
         if found.is_empty() {
             return Ok(());
         }
-        Err(LogError::Metadata {
+        Err(Error::Metadata {
             path: self.path.clone(),
             other: "this run's".to_owned(),
             differences: found,

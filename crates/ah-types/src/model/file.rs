@@ -11,10 +11,11 @@ use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
 use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
-use crate::artefact::{self, FileError};
+use crate::artefact;
 use crate::choice::ChoiceId;
 use crate::derived::{DerivedFeature, Features};
 use crate::device::Device;
+use crate::error::Error;
 use crate::fault::Invalid;
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, reason};
@@ -70,9 +71,9 @@ impl Model {
     /// Reads and checks a `model.json`.
     ///
     /// # Errors
-    /// [`FileError`] with the file and the mistake.
-    pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = artefact::read_text(path, MAX_MIB).map_err(FileError::io(path, "read the model"))?;
+    /// [`Error`] with the file and the mistake.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = artefact::read_text(path, MAX_MIB).map_err(Error::io(path, "read the model"))?;
         Self::parse(&text).map_err(invalid(path))
     }
 
@@ -132,20 +133,20 @@ impl Model {
     /// a part.
     ///
     /// # Errors
-    /// [`FileError`] if the model is not valid or cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), FileError> {
+    /// [`Error`] if the model is not valid or cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
         self.validate().map_err(invalid(path))?;
         let json = self.to_json().into_bytes();
         let is_packed = path.extension().is_some_and(|end| end == "gz");
         let bytes = if is_packed { artefact::packed(&json) } else { Ok(json) };
         bytes
             .and_then(|bytes| artefact::write_atomic(path, &bytes))
-            .map_err(FileError::io(path, "write the model"))
+            .map_err(Error::io(path, "write the model"))
     }
 }
 
-fn invalid(path: &Path) -> impl FnOnce(Invalid) -> FileError {
-    move |problem| FileError::Invalid(format!("{}: not a valid model: {problem}", path.display()))
+fn invalid(path: &Path) -> impl FnOnce(Invalid) -> Error {
+    move |problem| Error::Invalid(format!("{}: not a valid model: {problem}", path.display()))
 }
 
 fn from_json(text: &str) -> Result<ModelFile, String> {

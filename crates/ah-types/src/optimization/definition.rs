@@ -6,9 +6,9 @@ use rustc_hash::FxHashSet;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::artefact::FileError;
 use crate::derived::DerivedFeature;
 use crate::device::Device;
+use crate::error::Error;
 use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::log::Metadata;
@@ -103,10 +103,10 @@ impl Optimization {
     /// Returns the logged features as a schema.
     ///
     /// # Errors
-    /// [`FileError::Invalid`] when two share a name.
-    pub fn schema(&self) -> Result<Schema, FileError> {
+    /// [`Error::Invalid`] when two share a name.
+    pub fn schema(&self) -> Result<Schema, Error> {
         Schema::new(self.features.iter().cloned())
-            .map_err(|e| FileError::Invalid(format!("optimization {}: {e}", quoted(&self.name))))
+            .map_err(|e| Error::Invalid(format!("optimization {}: {e}", quoted(&self.name))))
     }
 
     /// Returns the derived features that a log with this schema allows, and the names of those left out

@@ -5,8 +5,9 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::definition::Optimization;
-use crate::artefact::{self, FileError};
+use crate::artefact;
 use crate::device::DEVICE_FEATURES;
+use crate::error::Error;
 use crate::feature::Feature;
 use crate::log::Log;
 use crate::shown::{did_you_mean, listed, quoted, reason};
@@ -86,12 +87,12 @@ impl Optimization {
     ///
     /// # Errors
     /// A sentence that lists the names that exist.
-    pub fn built_in(name: &str) -> Result<Self, FileError> {
+    pub fn built_in(name: &str) -> Result<Self, Error> {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         let (file, text) = found.ok_or_else(|| {
             let (known, proposal) = (listed(Self::built_in_names()), did_you_mean(name, Self::built_in_names()));
             let name = quoted(name);
-            FileError::Invalid(format!(
+            Error::Invalid(format!(
                 "unknown optimization {name}; built in: {known}; for another: --optimization FILE.toml{proposal}"
             ))
         })?;
@@ -101,39 +102,39 @@ impl Optimization {
     /// Reads an optimization from a TOML file.
     ///
     /// # Errors
-    /// [`FileError`] with the file and, for bad TOML, line and column.
-    pub fn read(path: &Path) -> Result<Self, FileError> {
+    /// [`Error`] with the file and, for bad TOML, line and column.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         Self::parse(&Self::read_text(path)?, path)
     }
 
     /// Returns the text of a TOML file, for readers of further tables.
     ///
     /// # Errors
-    /// [`FileError::Io`], also for a file of more than 16 MiB.
-    pub fn read_text(path: &Path) -> Result<String, FileError> {
-        artefact::read_text(path, MAX_MIB).map_err(FileError::io(path, "read the optimization"))
+    /// [`Error::Io`], also for a file of more than 16 MiB.
+    pub fn read_text(path: &Path) -> Result<String, Error> {
+        artefact::read_text(path, MAX_MIB).map_err(Error::io(path, "read the optimization"))
     }
 
     /// Reads an optimization from the text of the TOML file at `path`.
     ///
     /// # Errors
-    /// [`FileError`] with the file and, for bad TOML, line and column.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
+    /// [`Error`] with the file and, for bad TOML, line and column.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Error> {
         let optimization: Self = Self::parse_as(text, path)?;
         optimization.schema()?;
         Ok(optimization)
     }
 
     /// Returns the error of a file that is no optimization.
-    pub fn malformed(path: &Path, message: &str) -> FileError {
-        FileError::Invalid(format!("{}: not an optimization: {message}", path.display()))
+    pub fn malformed(path: &Path, message: &str) -> Error {
+        Error::Invalid(format!("{}: not an optimization: {message}", path.display()))
     }
 
     /// Reads other tables from the text of the TOML file at `path`.
     ///
     /// # Errors
-    /// [`FileError`] with the file, line and column.
-    pub fn parse_as<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T, FileError> {
+    /// [`Error`] with the file, line and column.
+    pub fn parse_as<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T, Error> {
         toml::from_str(text).map_err(|e| Self::malformed(path, &reason(e.to_string().trim())))
     }
 }

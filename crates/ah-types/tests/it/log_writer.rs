@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ah_types::log::{self, Collection, LogError, LogWriter, Metadata};
-use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
+use ah_types::log::{self, Collection, LogWriter, Metadata};
+use ah_types::{Context, Cpu, Device, Error, Feature, Schema, TimingPolicy};
 
-fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> {
+fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, Error> {
     let schema = Schema::new([Feature::numerical("length")]).unwrap();
     let cpu = Cpu { model: "x".to_owned(), cores: 1, caches: Vec::new(), instruction_sets: Vec::new() };
     let (device, tool) = (Some(Device::Cpu(cpu)), "test".to_owned());
@@ -23,7 +23,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
 
 const ROWS: usize = 40;
 
-fn append(writer: &mut LogWriter, length: usize) -> Result<(), LogError> {
+fn append(writer: &mut LogWriter, length: usize) -> Result<(), Error> {
     let context = Context::new().with("length", length);
     writer.append_input(&context, (0..ROWS).map(|row| (["radix", "std"][row % 2], 0.125)))
 }
@@ -34,7 +34,7 @@ fn until_the_disk_is_full() {
     let Some(path) = std::env::var_os("AH_TEST_LOG") else { return };
     let mut writer = open(path.as_ref(), None).unwrap();
     let error = (1000..9000).find_map(|length| append(&mut writer, length).err()).unwrap();
-    assert!(matches!(error, LogError::Io { action: "write", .. }), "{error}");
+    assert!(matches!(error, Error::Io { action: "write", .. }), "{error}");
 }
 
 #[cfg(unix)]
@@ -69,7 +69,7 @@ fn a_writer_without_patience_gives_up() {
     holder.lock().unwrap();
     let begin = Instant::now();
     for error in [append(&mut writer, 1).unwrap_err(), open(&path, Some(Duration::ZERO)).unwrap_err()] {
-        let LogError::Io { source, .. } = &error else { panic!("{error}") };
+        let Error::Io { source, .. } = &error else { panic!("{error}") };
         assert_eq!(source.kind(), std::io::ErrorKind::TimedOut);
         assert!(error.to_string().contains("another process holds its lock"), "{error}");
     }

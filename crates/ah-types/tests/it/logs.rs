@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ah_types::log::{self, Collection, LogError, LogWriter, Metadata, ReadOptions};
-use ah_types::{Context, Cpu, Device, Feature, RowNumber, Schema, TimingPolicy};
+use ah_types::log::{self, Collection, LogWriter, Metadata, ReadOptions};
+use ah_types::{Context, Cpu, Device, Error, Feature, RowNumber, Schema, TimingPolicy};
 use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
@@ -147,7 +147,7 @@ fn logs_of_different_devices_are_not_merged() {
     let b = folder.path().join("b.txt");
     std::fs::write(&b, with("1,x,2,b,0.5\n").replace("[8, 0]", "[9, 0]")).unwrap();
     let error = log::read(&[a, b]).unwrap_err();
-    let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
+    let Error::Metadata { differences, .. } = &error else { panic!("{error}") };
     assert_eq!(differences.len(), 1);
     assert_eq!(differences[0].to_string(), "device_capa (log: [8,0], other: [9,0])");
 }
@@ -169,7 +169,7 @@ fn machines_of_one_kind_are_one_log() {
     let [a, b, c] = [log_of("a", "580", "H200"), log_of("b", "570", "H200"), log_of("c", "580", "H100")];
     assert_eq!(log::read(&[&a, &b]).unwrap().inputs.len(), 2);
     let error = log::read(&[&a, &c]).unwrap_err();
-    let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
+    let Error::Metadata { differences, .. } = &error else { panic!("{error}") };
     assert_eq!(differences[0].key, "autoheuristic_rs.device.name");
 }
 
@@ -233,7 +233,7 @@ fn appending_needs_agreeing_metadata() {
     other.collection.as_mut().unwrap().timing.as_mut().unwrap().max_samples = 7;
     other.collection.as_mut().unwrap().tool = "test 2".into();
     let error = LogWriter::open(&path, &other, &schema(), None).unwrap_err();
-    let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
+    let Error::Metadata { differences, .. } = &error else { panic!("{error}") };
     let keys: Vec<_> = differences.iter().map(ToString::to_string).collect();
     let timing = "autoheuristic_rs.timing.max_samples (log: 30, other: 7)";
     assert_eq!(keys, ["autoheuristic_rs.seed (log: 1, other: 2)", timing]);
@@ -326,7 +326,7 @@ fn an_error_names_line_and_column() {
         [("1,größe,zwei,a,1", Some("k")), ("1,\"größe\",2,a,-1", Some("feedback")), ("1,größe,2,\"a,1", None)]
     {
         let path = write(folder.path(), &with(&format!("{row}\n")));
-        let LogError::Malformed(fault) = log::read(&[path]).unwrap_err() else { panic!("{row}") };
+        let Error::Malformed(fault) = log::read(&[path]).unwrap_err() else { panic!("{row}") };
         let column = column.map_or_else(String::new, |name| format!(": column {name:?}"));
         assert_eq!((fault.row, fault.column), (Some(RowNumber::Line(3)), column), "{row}");
     }

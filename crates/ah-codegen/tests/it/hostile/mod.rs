@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use ah_codegen::{CodegenError, GeneratedFiles, Request, TARGETS, Target, WriteMode, generate};
+use ah_codegen::{GeneratedFiles, Request, TARGETS, Target, WriteMode, generate};
 use ah_types::expr::{self, Expr};
-use ah_types::{Model, fields};
+use ah_types::{Error, Model, fields};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use serde_json::Value as Json;
@@ -140,7 +140,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     };
     match generate(&request) {
         // Names that callers could not tell apart are refused.
-        Err(CodegenError::Unfit(why)) if why.contains("tell them apart") => Vec::new(),
+        Err(Error::Invalid(why)) if why.contains("tell them apart") => Vec::new(),
         report => report.unwrap().generated.iter().map(shape).collect(),
     }
 }

@@ -6,9 +6,8 @@ mod facts;
 
 use std::path::Path;
 
-use ah_types::Model;
+use ah_types::{Error, Model};
 
-use crate::error::TrainError;
 use crate::judge::Evaluation;
 
 /// Returns the page's text. It fetches nothing.
@@ -18,7 +17,7 @@ pub fn html(model: &Model, evaluation: &Evaluation) -> String {
 }
 
 /// Writes the page.
-pub fn write(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), TrainError> {
+pub fn write(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Error> {
     let page = html(model, evaluation);
-    ah_types::artefact::write_atomic(path, page.as_bytes()).map_err(TrainError::io(path, "write the report"))
+    ah_types::artefact::write_atomic(path, page.as_bytes()).map_err(Error::io(path, "write the report"))
 }

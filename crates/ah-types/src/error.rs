@@ -1,0 +1,65 @@
+//! Why work cannot go on: one error for all crates.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::fault::{Difference, Fault, Invalid};
+
+/// Why work cannot go on, in a sentence. The kinds are those of the tools' exit codes.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
+pub enum Error {
+    /// A flag has an impossible value, or contradicts another one.
+    #[error("{flag}: expected {expected}, found {found}")]
+    Parameter { flag: &'static str, expected: String, found: String },
+    /// What is asked for does not exist here, or cannot be done.
+    #[error("{0}")]
+    Usage(String),
+    /// A file, or a value in memory, is not as it should be.
+    #[error("{0}")]
+    Invalid(String),
+    /// A part of a file is not as it should be.
+    #[error(transparent)]
+    Malformed(Box<Fault>),
+    /// Two logs, or a log and the rows to append, do not belong together.
+    #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
+    Metadata { path: PathBuf, other: String, differences: Vec<Difference>, hint: &'static str },
+    /// What is there is well-formed, but too little.
+    #[error("{0}")]
+    TooLittle(String),
+    /// The device or backend is missing or does not work.
+    #[error("{0}")]
+    Device(String),
+    /// Reading or writing failed.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Malformed(Box::new(fault))
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::Invalid(invalid.0)
+    }
+}
+
+impl Error {
+    /// Returns the error of a flag's value.
+    #[allow(clippy::needless_pass_by_value)] // So that a text and a number are given alike.
+    pub fn parameter(flag: &'static str, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Parameter { flag, expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// Returns the error of an action on a file: to read or to write it, for example.
+    pub fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), action, source }
+    }
+}
+
+fn join(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

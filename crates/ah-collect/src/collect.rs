@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ah_measure::{Failure, Measurement};
-use ah_types::{Error, FeatureKind, Outcome};
+use ah_types::{Error, FeatureKind};
 
 use crate::append::Appender;
 use crate::cli::{Options, progress};
@@ -114,9 +114,8 @@ fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
         Err(failure) => Some(failure.reason().to_owned()),
         Ok(measurement) if measurement.winner().is_some() => None,
         Ok(measurement) => measurement.outcomes.iter().find_map(|outcome| match outcome {
-            Some(Outcome::Failed { reason }) => Some(reason.clone()),
-            None => Some(measurement.unmeasured.clone().unwrap_or_else(|| "the device was lost".to_owned())),
-            _ => None,
+            Ok(_) | Err(Failure::Skipped(_)) => None,
+            Err(failure) => Some(failure.reason().to_owned()),
         }),
     }
 }

@@ -5,7 +5,6 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use ah_measure::{Failure, Measurement};
-use ah_types::Outcome;
 
 use crate::units::{count, duration};
 
@@ -73,16 +72,15 @@ impl Summary {
         };
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
             match outcome {
-                Some(Outcome::Measured { .. }) => {}
-                None => {
-                    let reason = measurement.unmeasured.as_deref().unwrap_or("the device was lost");
+                Ok(_) => {}
+                Err(Failure::Skipped(reason)) => left_out(skipped, Some(choice), reason),
+                Err(Failure::Failed(reason)) => left_out(failed, Some(choice), reason),
+                Err(Failure::Unmeasured(reason) | Failure::DeviceLost(reason)) => {
                     left_out(unmeasured, Some(choice), &format!("{reason}; a later run measures them"));
                 }
-                Some(Outcome::Skipped { reason }) => left_out(skipped, Some(choice), reason),
-                Some(Outcome::Failed { reason }) => left_out(failed, Some(choice), reason),
             }
         }
-        if measurement.outcomes.iter().all(|outcome| matches!(outcome, Some(Outcome::Skipped { .. }))) {
+        if measurement.outcomes.iter().all(|outcome| matches!(outcome, Err(Failure::Skipped(_)))) {
             left_out(inputs, None, NO_CHOICE);
         } else {
             self.measured += 1;
@@ -170,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_input_without_any_time_is_skipped() {
-        let outcomes = vec![Some(Outcome::skipped("not here")); 2];
+        let outcomes = vec![Err(Failure::skipped("not here")); 2];
         let measurement = Measurement { outcomes, ..Measurement::default() };
         let mut summary = Summary::new(0, 1);
         summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement));
@@ -187,15 +185,13 @@ mod tests {
             (0..2).for_each(|_| summary.count(&choices, &Err(failure.clone())));
         }
         for fast in [0.5, 1.5, 2.0] {
-            let measured = |ms: f64| Outcome::Measured { feedback: vec![ms] };
             let outcomes = vec![
-                measured(1.0),
-                measured(fast),
-                Outcome::failed("wrong result"),
-                Outcome::skipped("the processor lacks avx512f"),
-                Outcome::skipped("the processor lacks avx512f"),
+                Ok(vec![1.0]),
+                Ok(vec![fast]),
+                Err(Failure::failed("wrong result")),
+                Err(Failure::skipped("the processor lacks avx512f")),
+                Err(Failure::skipped("the processor lacks avx512f")),
             ];
-            let outcomes = outcomes.into_iter().map(Some).collect();
             let measurement =
                 Measurement { outcomes, measuring: Duration::from_secs(1), ..Measurement::default() };
             summary.count(&choices, &Ok(measurement));

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use ah_types::ChoiceId;
-
-use crate::failure::Failure;
+use ah_types::{ChoiceId, Failure};
 
 /// The samples of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -19,7 +19,6 @@
 mod bench;
 mod decision_time;
 pub mod draws;
-mod failure;
 mod host;
 pub mod interval;
 mod measure;
@@ -29,9 +28,9 @@ mod runner;
 pub mod sampling;
 mod serve;
 
+pub use ah_types::Failure;
 pub use bench::{Bench, Burst, Cell, Times};
 pub use decision_time::decision_ns;
-pub use failure::Failure;
 pub use host::this_cpu;
 pub use measure::{Measurement, measure_choices};
 pub use runner::{BenchmarkRunner, Experiment};

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ah_types::{ChoiceId, Outcome, TimingPolicy};
+use ah_types::{ChoiceId, Failure, Outcome, TimingPolicy, median};
 
 use crate::bench::{Bench, Burst, Cell, Times};
-use crate::failure::Failure;
 use crate::race::Race;
 use crate::sampling::Seed;
 
@@ -21,9 +20,8 @@ const BUDGETS_OF_A_SINGLE_RUN: f64 = 4.0;
 /// The result of measuring one input.
 #[derive(Clone, Debug, Default)]
 pub struct Measurement {
-    /// By choice. A measured outcome holds all samples in the order in which they were taken. `None`: nothing is known,
-    /// because the machine was at fault, or the device was lost before.
-    pub outcomes: Vec<Option<Outcome>>,
+    /// By choice.
+    pub outcomes: Vec<Outcome>,
     /// The time spent running choices: warm-up, samples, emptying caches.
     pub measuring: Duration,
     /// The milliseconds of all runs that were timed, warm-up included.
@@ -31,17 +29,13 @@ pub struct Measurement {
     /// The reason why the device was lost during the measurement. The outcomes are valid; nothing more can
     /// be measured.
     pub lost: Option<String>,
-    /// The first reason why a choice was not measured through no fault of its own.
-    pub unmeasured: Option<String>,
 }
 
 impl Measurement {
     /// Returns the measured choice with the least median, and that median in milliseconds.
     pub fn winner(&self) -> Option<(ChoiceId, f64)> {
-        let medians = (0..).map(ChoiceId).zip(&self.outcomes).filter_map(|(id, outcome)| match outcome {
-            Some(outcome @ Outcome::Measured { .. }) => Some((id, outcome.median()?)),
-            _ => None,
-        });
+        let median = |(id, outcome): (_, &Outcome)| Some((id, median(outcome.as_ref().ok()?)?));
+        let medians = (0..).map(ChoiceId).zip(&self.outcomes).filter_map(median);
         medians.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
@@ -178,22 +172,19 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     }
 
     fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
-        match &failure {
-            Failure::DeviceLost(reason) => self.result.lost = Some(reason.clone()),
-            Failure::Unmeasured(reason) => _ = self.result.unmeasured.get_or_insert_with(|| reason.clone()),
-            _ => {}
+        if let Failure::DeviceLost(reason) = &failure {
+            self.result.lost = Some(reason.clone());
         }
         self.race.withdraw(choice, failure);
     }
 
     fn finish(self) -> Measurement {
+        let lost = self.result.lost.as_deref().unwrap_or_default();
         let outcomes = self.race.lanes.into_iter().map(|lane| match lane.failure {
+            Some(failure) => Err(failure),
             // The device was lost before it was done.
-            None if lane.is_running => None,
-            None => Some(Outcome::Measured { feedback: lane.samples }),
-            Some(Failure::Skipped(reason)) => Some(Outcome::Skipped { reason }),
-            Some(Failure::Failed(reason)) => Some(Outcome::Failed { reason }),
-            Some(Failure::Unmeasured(_) | Failure::DeviceLost(_)) => None,
+            None if lane.is_running => Err(Failure::DeviceLost(lost.to_owned())),
+            None => Ok(lane.samples),
         });
         Measurement { outcomes: outcomes.collect(), ..self.result }
     }
@@ -286,7 +277,7 @@ mod tests {
         let measurement = measure(&mut clock, &policy);
         assert_eq!(clock.runs[0], 2, "one run to check it, one that is its sample");
         assert!(clock.runs[1] > 6, "{:?}", clock.runs);
-        assert_eq!(measurement.outcomes[0], Some(Outcome::Measured { feedback: vec![20.0] }));
+        assert_eq!(measurement.outcomes[0], Ok(vec![20.0]));
         assert_eq!(measurement.winner(), Some((ChoiceId(1), 0.01)));
         // If the check runs nothing, the first run may be a slow start and is not a sample.
         let mut clock = Clock::new(&[20.0, 0.01]);
@@ -301,7 +292,7 @@ mod tests {
         let mut clock = Clock { replaced_at: Some(5), ..Clock::new(&[0.01, 0.012]) };
         let measurement = measure(&mut clock, &policy);
         for outcome in measurement.outcomes {
-            let Some(Outcome::Measured { feedback }) = outcome else { panic!("{outcome:?}") };
+            let feedback = outcome.unwrap();
             assert!(feedback.len() >= crate::interval::LEAST_SAMPLES, "{feedback:?}");
         }
         assert!(measurement.measuring < Duration::from_millis(50), "{:?}", measurement.measuring);
@@ -311,7 +302,7 @@ mod tests {
     fn a_lost_device_is_the_fault_of_no_choice() {
         let mut clock = Clock { lost_at: Some(1), ..Clock::new(&[0.01, 0.02, 0.03]) };
         let measurement = measure(&mut clock, &TimingPolicy::default());
-        assert_eq!(measurement.outcomes, vec![None; 3]);
+        assert_eq!(measurement.outcomes, vec![Err(Failure::DeviceLost("gone".to_owned())); 3]);
         assert_eq!(measurement.lost.as_deref(), Some("gone"));
     }
 

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ah_types::shown::quoted;
-use ah_types::{Context, Device, Feature, FeatureKind, Schema, Value};
+use ah_types::{Context, Device, Failure, Feature, FeatureKind, Schema, Value};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use crate::bench::Burst;
 use crate::draws::Inputs;
-use crate::failure::Failure;
 use crate::runner::Experiment;
 use crate::sampling::Seed;
 

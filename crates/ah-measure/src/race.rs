@@ -1,9 +1,8 @@
 //! The choices of one input, timed in turns.
 
-use ah_types::{ChoiceId, TimingPolicy, median};
+use ah_types::{ChoiceId, Failure, TimingPolicy, median};
 use rand::seq::SliceRandom as _;
 
-use crate::failure::Failure;
 use crate::interval;
 use crate::sampling::{Rng, Seed};
 

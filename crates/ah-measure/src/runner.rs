@@ -1,10 +1,9 @@
 //! The trait [`BenchmarkRunner`], with one implementation for each optimization and device.
 
-use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
+use ah_types::{ChoiceId, Context, Device, Failure, Optimization, TimingPolicy};
 
 use crate::bench::{Burst, Times};
 use crate::draws::Inputs;
-use crate::failure::Failure;
 use crate::sampling::Rng;
 
 /// The constant facts of a runner: the decision, the device, the choices and the timing policy.

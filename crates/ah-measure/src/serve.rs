@@ -6,11 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ah_types::{ChoiceId, Context, Schema};
+use ah_types::{ChoiceId, Context, Failure, Schema};
 use serde_json::{Value, json};
 
 use crate::bench::Burst;
-use crate::failure::Failure;
 use crate::protocol::{Description, Numbered, Request, WireCell, WireContext};
 use crate::runner::BenchmarkRunner;
 use crate::sampling::Seed;

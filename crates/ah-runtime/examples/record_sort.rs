@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use ah_runtime::AutoHeuristic;
-use ah_runtime::ah_types::Outcome;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sort = AutoHeuristic::builder("sort")
@@ -30,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 run(choice, &mut numbers);
                 begin.elapsed().as_secs_f64() * 1e3
             });
-            Outcome::Measured { feedback: feedback.collect() }
+            Ok(feedback.collect())
         });
         run(answer.choice, &mut input.clone());
         *taken.entry(answer.to_string()).or_default() += 1;

@@ -14,44 +14,52 @@ impl ChoiceId {
     }
 }
 
-/// The outcome of measuring one choice on one input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "outcome")]
-pub enum Outcome {
-    /// It ran, and its results were right.
-    Measured {
-        /// One feedback (milliseconds, above 0) for each sample, in the order in which they were taken.
-        feedback: Vec<f64>,
-    },
-    /// Not offered here, for example because an instruction set is missing. The log has no row for it.
-    Skipped {
-        /// The reason.
-        reason: String,
-    },
-    /// Offered, but it failed or returned a wrong result. The log has `inf`.
-    Failed {
-        /// The reason.
-        reason: String,
-    },
+/// The outcome of measuring one choice on one input: its feedback (milliseconds, above 0) for each sample, in the order in
+/// which they were taken, or the reason why there is none.
+pub type Outcome = Result<Vec<f64>, Failure>;
+
+/// The reason why a choice, or a whole input, has no time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The choice is not offered here: an instruction set is missing, or the operands do not fit the memory. The log has no
+    /// row for it.
+    #[error("skipped: {0}")]
+    Skipped(String),
+    /// The choice is offered, and it failed or gave a wrong result. The log has `inf`.
+    #[error("failed: {0}")]
+    Failed(String),
+    /// The machine is at fault and not the choice: another program holds the memory, the card is throttled. Nothing is
+    /// recorded, so that a later run measures it.
+    #[error("not measured: {0}")]
+    Unmeasured(String),
+    /// This process can no longer use the device (an illegal address on a GPU). The process is replaced, and the
+    /// choice is tried again; without another process the run ends.
+    #[error("the device is lost: {0}")]
+    #[serde(rename = "lost")]
+    DeviceLost(String),
 }
 
-impl Outcome {
-    /// Skipped for this reason.
-    pub fn skipped(reason: impl Into<String>) -> Self {
-        Self::Skipped { reason: reason.into() }
+impl Failure {
+    /// Returns a skip with this reason.
+    #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
+    pub fn skipped(reason: impl ToString) -> Self {
+        Self::Skipped(reason.to_string())
     }
 
-    /// Failed for this reason.
-    pub fn failed(reason: impl Into<String>) -> Self {
-        Self::Failed { reason: reason.into() }
+    /// Returns a failure with this reason.
+    #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
+    pub fn failed(reason: impl ToString) -> Self {
+        Self::Failed(reason.to_string())
     }
 
-    /// Returns the median feedback: infinite for a failed choice, `None` for a skipped one.
-    pub fn median(&self) -> Option<f64> {
+    /// Returns the reason.
+    pub fn reason(&self) -> &str {
         match self {
-            Self::Measured { feedback } => median(feedback),
-            Self::Failed { .. } => Some(f64::INFINITY),
-            Self::Skipped { .. } => None,
+            Self::Skipped(reason)
+            | Self::Failed(reason)
+            | Self::Unmeasured(reason)
+            | Self::DeviceLost(reason) => reason,
         }
     }
 }

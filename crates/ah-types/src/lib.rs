@@ -56,7 +56,7 @@ mod timing;
 mod tree;
 mod unsure;
 
-pub use choice::{ChoiceId, Outcome, median};
+pub use choice::{ChoiceId, Failure, Outcome, median};
 pub use clause::Clause;
 pub use context::{Context, Scalar, Value};
 pub use derived::{DerivedFeature, FeatureRow, Features};

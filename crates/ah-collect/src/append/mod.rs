@@ -8,9 +8,9 @@ use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use ah_measure::Measurement;
+use ah_measure::{Failure, Measurement};
 use ah_types::log::{Collection, LogWriter, Metadata};
-use ah_types::{Error, Outcome, TimingPolicy};
+use ah_types::{Error, TimingPolicy};
 
 use crate::cli::Options;
 use crate::measuring::MeasuredInput;
@@ -89,29 +89,24 @@ impl Appender {
         let missing = outcomes().enumerate().filter(|(choice, _)| !has_row(*choice));
         for (choice, outcome) in missing.map(|(_, outcome)| outcome) {
             match outcome {
-                Some(Outcome::Measured { feedback }) => {
+                Ok(feedback) => {
                     rows.extend(self.policy.rows(feedback).into_iter().map(|ms| (choice.as_str(), ms)));
                 }
-                Some(Outcome::Failed { .. }) => rows.push((choice.as_str(), f64::INFINITY)),
-                Some(Outcome::Skipped { .. }) | None => {}
+                Err(Failure::Failed(_)) => rows.push((choice.as_str(), f64::INFINITY)),
+                Err(_) => {}
             }
         }
-        let record = |(choice, outcome): (&String, &Option<Outcome>)| match outcome {
-            None | Some(Outcome::Measured { .. }) => None,
-            Some(outcome) => {
-                let (choice, outcome) = (Some(choice.clone()), outcome.clone());
-                Some(OutcomeRecord { input: text.clone(), choice, outcome })
-            }
-        };
-        let records: Vec<_> = outcomes().filter_map(record).collect();
-        let is_known = measurement.outcomes.iter().all(Option::is_some);
+        let failures = || outcomes().filter_map(|(choice, outcome)| Some((choice, outcome.as_ref().err()?)));
+        let records = failures().map(|(choice, failure)| OutcomeRecord::new(text, Some(choice), failure));
+        let records: Vec<_> = records.collect();
+        let is_known = records.iter().all(Option::is_some);
         if !rows.is_empty() {
             self.log.append_input(&input.planned.context, rows)?;
         } else if is_known && logged.is_none() {
             // Only this record shows a resumed run that the input was tried.
             self.append_skip(input, NO_CHOICE)?;
         }
-        self.outcomes.append(records)?;
+        self.outcomes.append(records.into_iter().flatten())?;
         Ok(match measurement.winner() {
             Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], units::time(ms)),
             None => "no choice could be measured".to_owned(),
@@ -120,8 +115,7 @@ impl Appender {
 
     /// Records that an input was skipped as a whole.
     fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), Error> {
-        let outcome = Outcome::skipped(reason);
-        self.outcomes.append([OutcomeRecord { input: input.planned.text.clone(), choice: None, outcome }])
+        self.outcomes.append(OutcomeRecord::new(&input.planned.text, None, &Failure::skipped(reason)))
     }
 }
 

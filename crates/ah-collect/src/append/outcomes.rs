@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use ah_types::{Error, Outcome};
+use ah_types::{Error, Failure};
 use serde::{Deserialize, Serialize};
 
 /// One line.
@@ -20,9 +20,28 @@ pub(super) struct OutcomeRecord {
     /// The choice; absent if the whole input was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) choice: Option<String>,
-    /// Skipped or failed, with the reason.
-    #[serde(flatten)]
-    pub(super) outcome: Outcome,
+    outcome: Kind,
+    reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Skipped,
+    Failed,
+}
+
+impl OutcomeRecord {
+    /// Returns the record of a failure that a later run does not try again.
+    pub(super) fn new(input: &str, choice: Option<&str>, failure: &Failure) -> Option<Self> {
+        let (outcome, reason) = match failure {
+            Failure::Skipped(reason) => (Kind::Skipped, reason),
+            Failure::Failed(reason) => (Kind::Failed, reason),
+            Failure::Unmeasured(_) | Failure::DeviceLost(_) => return None,
+        };
+        let (input, choice, reason) = (input.to_owned(), choice.map(str::to_owned), reason.clone());
+        Some(Self { input, choice, outcome, reason })
+    }
 }
 
 /// The file, open for appending.
@@ -67,7 +86,7 @@ impl OutcomesFile {
         for record in records {
             match (record.choice, record.outcome) {
                 (None, _) => _ = inputs.insert(record.input),
-                (choice, Outcome::Skipped { reason }) => _ = self.skips.insert((choice, reason)),
+                (choice, Kind::Skipped) => _ = self.skips.insert((choice, record.reason)),
                 _ => {}
             }
         }
@@ -83,13 +102,8 @@ impl OutcomesFile {
     pub(super) fn append(&mut self, records: impl IntoIterator<Item = OutcomeRecord>) -> Result<(), Error> {
         let mut text = String::new();
         for record in records {
-            let known = match &record.outcome {
-                Outcome::Skipped { reason } if record.choice.is_some() => {
-                    !self.skips.insert((record.choice.clone(), reason.clone()))
-                }
-                _ => false,
-            };
-            if !known {
+            let is_skip = record.choice.is_some() && record.outcome == Kind::Skipped;
+            if !is_skip || self.skips.insert((record.choice.clone(), record.reason.clone())) {
                 text.push_str(&serde_json::to_string(&record).unwrap_or_default());
                 text.push('\n');
             }

@@ -85,8 +85,8 @@ fn measure(worker: &mut Worker, context: &Context) -> Result<String, String> {
     let policy = TimingPolicy { max_samples: 12, burst: 12, min_sample_ms: 2.0, ..TimingPolicy::default() };
     let measured = worker.measure(context, Seed(0, 0), &policy).map_err(|failure| failure.to_string())?;
     let Experiment { choices, simulated, .. } = worker.experiment();
-    let fault = |(name, outcome): (&String, &Option<Outcome>)| match outcome {
-        Some(Outcome::Measured { feedback }) if !simulated => {
+    let fault = |(name, outcome): (&String, &Outcome)| match outcome {
+        Ok(feedback) if !simulated => {
             let (low, high) = median_interval(feedback)?;
             let (is_copy, samples) = (feedback.iter().all(|ms| *ms == low), feedback.len());
             let copied = is_copy.then(|| format!("its {samples} samples are all {low} ms, as if copied"));
@@ -94,9 +94,9 @@ fn measure(worker: &mut Worker, context: &Context) -> Result<String, String> {
                 (high > low * MOST_NOISE).then(|| format!("its samples jump from {low} to {high} ms"));
             Some(format!("{name:?}: {}", copied.or(jumps)?))
         }
-        Some(Outcome::Failed { reason }) => Some(format!("{name:?} failed: {reason}")),
-        None => Some(format!("{name:?} has no time, through no fault of its own")),
-        Some(_) => None,
+        Err(Failure::Failed(reason)) => Some(format!("{name:?} failed: {reason}")),
+        Ok(_) | Err(Failure::Skipped(_)) => None,
+        Err(_) => Some(format!("{name:?} has no time, through no fault of its own")),
     };
     let faults = choices.iter().zip(&measured.outcomes).filter_map(fault);
     let mut faults: Vec<String> = faults.chain(measured.lost.clone()).collect();
@@ -104,7 +104,7 @@ fn measure(worker: &mut Worker, context: &Context) -> Result<String, String> {
     if !simulated && passed_ms > 5.0 && timed_ms * MOST_NOISE < passed_ms {
         faults.push(format!("its times make {timed_ms:.3} of {passed_ms:.0} ms; are they milliseconds?"));
     }
-    let timed = measured.outcomes.iter().flatten().filter_map(Outcome::median).count();
+    let timed = measured.outcomes.iter().flatten().count();
     let found = format!("{timed} choices timed, {} skipped", choices.len() - timed);
     if faults.is_empty() { Ok(found) } else { Err(faults.join("; ")) }
 }

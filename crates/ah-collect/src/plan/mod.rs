@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement};
-use ah_types::{Context, Outcome, Schema, Value};
+use ah_types::{Context, Schema, Value};
 
 use crate::cli::Options;
 use crate::worker::Worker;
@@ -240,7 +240,7 @@ impl Plan {
         let mut places = self.places();
         let Ok(measurement) = result else { return places.give_back() };
         for (choice, outcome) in measurement.outcomes.iter().enumerate() {
-            if matches!(outcome, Some(Outcome::Skipped { .. })) {
+            if matches!(outcome, Err(Failure::Skipped(_))) {
                 let done = places.earlier.note_skip(choice);
                 places.left = places.left.map(|n| n.saturating_sub(done));
             }

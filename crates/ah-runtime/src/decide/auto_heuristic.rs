@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ah_types::expr::Expr;
 use ah_types::log::{Collection, Metadata};
-use ah_types::{Device, Error, Features, Outcome, Scalar};
+use ah_types::{Device, Error, Failure, Features, Outcome, Scalar};
 
 use arc_swap::{ArcSwap, Guard};
 
@@ -116,7 +116,7 @@ impl AutoHeuristic {
     ) -> Answer<'_> {
         if self.collects && self.precondition_holds(values) {
             let mut outcome = |choice: &str| {
-                caught(|| feedback(choice)).unwrap_or_else(|panic| Outcome::failed(panic.reason()))
+                caught(|| feedback(choice)).unwrap_or_else(|panic| Err(Failure::failed(panic.reason())))
             };
             let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
             if let Err(error) = self.append(values, outcomes) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata};
-use ah_types::{Context, Error, Outcome, Scalar, Schema, TimingPolicy};
+use ah_types::{Context, Error, Failure, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
 use crate::sync::lock;
@@ -47,9 +47,9 @@ impl Recorder {
         let mut samples = Vec::new();
         for (choice, outcome) in outcomes {
             match outcome {
-                Outcome::Measured { feedback } => samples.extend(feedback.into_iter().map(|ms| (choice, ms))),
-                Outcome::Failed { .. } => samples.push((choice, f64::INFINITY)),
-                Outcome::Skipped { .. } => {}
+                Ok(feedback) => samples.extend(feedback.into_iter().map(|ms| (choice, ms))),
+                Err(Failure::Failed(_)) => samples.push((choice, f64::INFINITY)),
+                Err(_) => {}
             }
         }
         if samples.is_empty() {

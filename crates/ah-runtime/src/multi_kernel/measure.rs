@@ -1,8 +1,8 @@
 //! Measures the kernels on one input, with the driver that `ah-collect` uses too.
 
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Cell, Failure, Times};
-use ah_types::{ChoiceId, Outcome, TimingPolicy};
+use ah_measure::{Bench, Cell, Times};
+use ah_types::{ChoiceId, Failure, Outcome, TimingPolicy};
 
 use super::trial::Calls;
 
@@ -27,8 +27,7 @@ const BELOW_RESOLUTION_MS: f64 = 1e-9;
 /// Measures the kernels in turns. Those that the calls do not offer are skipped.
 pub(super) fn measure<T>(policy: TimingPolicy, kernels: usize, mut calls: Calls<'_, T>) -> Vec<Outcome> {
     let policy = TimingPolicy { cold: false, ..policy };
-    let outcomes = ah_measure::measure_choices(&mut calls, kernels, &policy, Seed(0, 0)).outcomes;
-    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::skipped("not measured"))).collect()
+    ah_measure::measure_choices(&mut calls, kernels, &policy, Seed(0, 0)).outcomes
 }
 
 impl<T> Bench for Calls<'_, T> {
@@ -54,6 +53,8 @@ pub(super) fn winner(medians: &[Option<f64>], relative_error: f64) -> Option<usi
 
 #[cfg(test)]
 mod tests {
+    use ah_types::median;
+
     use super::super::trial::Agrees;
     use super::*;
 
@@ -83,11 +84,11 @@ mod tests {
             };
             Ok((ms * f64::from(runs), kernel != 5))
         });
-        assert_eq!(outcomes[1], Outcome::failed("no"));
-        assert_eq!(outcomes[2], Outcome::failed("later"));
-        assert_eq!(outcomes[3], Outcome::skipped("not eligible"));
-        assert_eq!(outcomes[5], Outcome::failed("wrong result: it does not agree with the fallback's"));
-        let medians: Vec<_> = outcomes.iter().map(|o| o.median().filter(|ms| ms.is_finite())).collect();
+        assert_eq!(outcomes[1], Err(Failure::failed("no")));
+        assert_eq!(outcomes[2], Err(Failure::failed("later")));
+        assert_eq!(outcomes[3], Err(Failure::skipped("not eligible")));
+        assert_eq!(outcomes[5], Err(Failure::failed("wrong result: it does not agree with the fallback's")));
+        let medians: Vec<_> = outcomes.iter().map(|o| median(o.as_ref().ok()?)).collect();
         assert_eq!(winner(&medians, 0.02), Some(4));
     }
 
@@ -107,7 +108,7 @@ mod tests {
                 largest = largest.max(runs);
                 Ok((ms * f64::from(runs), true))
             });
-            assert_eq!((largest, outcomes[0].median().is_some()), (batch, true), "{ms} ms: {outcomes:?}");
+            assert_eq!((largest, outcomes[0].is_ok()), (batch, true), "{ms} ms: {outcomes:?}");
         }
     }
 }

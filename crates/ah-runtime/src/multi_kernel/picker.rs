@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ah_types::{Feature, Outcome, Scalar, TimingPolicy};
+use ah_types::{Failure, Feature, Outcome, Scalar, TimingPolicy, median};
 use arc_swap::ArcSwap;
 
 use super::event::{Event, Events, Milliseconds, Miss};
@@ -210,22 +210,20 @@ impl Picker {
         let outcomes = measure(&|kernel| self.is_eligible(&table, kernel, values));
         drop(table);
         for (kernel, outcome) in outcomes.iter().enumerate() {
-            if let Outcome::Failed { reason } = outcome {
+            if let Err(Failure::Failed(reason)) = outcome {
                 let (kernel, reason) = (self.name_of(kernel), reason.clone());
                 let event = Event::Failed { kernel, reason, context: context.clone() };
                 self.events.add(self.decision.name(), event);
             }
         }
         let mut medians: Box<[Option<f64>]> =
-            outcomes.iter().map(|outcome| outcome.median().filter(|ms| ms.is_finite())).collect();
-        let was_skipped: Vec<bool> = outcomes.iter().map(|outcome| outcome.median().is_none()).collect();
+            outcomes.iter().map(|outcome| median(outcome.as_ref().ok()?)).collect();
+        let was_skipped: Vec<bool> =
+            outcomes.iter().map(|outcome| matches!(outcome, Err(Failure::Skipped(_)))).collect();
         let best = winner(&medians, policy.target_relative_error);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);
-            let rows = outcomes.into_iter().map(|outcome| match outcome {
-                Outcome::Measured { feedback } => Outcome::Measured { feedback: policy.rows(&feedback) },
-                other => other,
-            });
+            let rows = outcomes.into_iter().map(|outcome| Ok(policy.rows(&outcome?)));
             if let Err(error) = self.decision.append(values, names.zip(rows)) {
                 self.decision.warn_unrecorded(&error);
             }

@@ -7,7 +7,7 @@ use ah_runtime::{
     AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, Unsure, registered,
     reload_models,
 };
-use ah_types::{Device, Error, Outcome, Scalar, log};
+use ah_types::{Device, Error, Failure, Scalar, log};
 use common::pad_mm;
 
 /// Returns a decision point whose features have another order than the model's.
@@ -175,14 +175,14 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
     let answer = auto.choose_or_collect(&values("float32", 101.0, 64.0), |choice| {
         asked.push(choice.to_owned());
         match choice {
-            "stream" => Outcome::skipped("no such instructions"),
-            "pad" => Outcome::Measured { feedback: vec![0.5, 0.25] },
-            _ => Outcome::failed("wrong result"),
+            "stream" => Err(Failure::skipped("no such instructions")),
+            "pad" => Ok(vec![0.5, 0.25]),
+            _ => Err(Failure::failed("wrong result")),
         }
     });
     assert_eq!((answer.choice, answer.fallback), ("orig", Some(Reason::Collecting)));
     assert_eq!(asked, ["stream", "pad", "orig"]);
-    let measured = || Outcome::Measured { feedback: vec![2.0] };
+    let measured = || Ok(vec![2.0]);
     assert!(auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
     let unknown = auto.record_timings(&values("float32", 5.0, 64.0), [("nope", measured())]);
     assert!(

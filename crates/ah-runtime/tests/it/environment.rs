@@ -7,7 +7,7 @@ use crate::common::virtual_kernels;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ah_runtime::ah_types::{Device, Model, Outcome};
+use ah_runtime::ah_types::{Device, Model};
 use ah_runtime::{AutoHeuristic, Environment, Role};
 use virtual_kernels::*;
 
@@ -79,7 +79,7 @@ fn without_a_cache_folder_nothing_is_stored_and_collecting_names_the_variable() 
     assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
     let auto = AutoHeuristic::builder("x").choices(["a"]).numerical("m").role(Role::Collect);
     let auto = auto.environment(Environment::default()).build().unwrap();
-    let timing = || [("a", Outcome::Measured { feedback: vec![1.0] })];
+    let timing = || [("a", Ok(vec![1.0]))];
     let error = auto.record_timings(&[1.into()], timing()).unwrap_err().to_string();
     assert!(error.contains("AUTOHEURISTIC_LOG_PATH"), "{error}");
     assert!(auto.explain().contains("AUTOHEURISTIC_LOG_PATH"), "{}", auto.explain());
@@ -93,9 +93,7 @@ fn in_a_process_of_its_own() {
     }
     for name in ["pad_mm", "softmax"] {
         let auto = AutoHeuristic::builder(name).choices(["orig", "pad"]).numerical("m").build().unwrap();
-        let answer = auto.choose_or_collect(&[7.into()], |choice| Outcome::Measured {
-            feedback: vec![choice.len() as f64],
-        });
+        let answer = auto.choose_or_collect(&[7.into()], |choice| Ok(vec![choice.len() as f64]));
         assert_eq!((answer.choice, auto.collects()), ("orig", name == "pad_mm"));
     }
 }
@@ -126,7 +124,7 @@ fn a_process_without_a_logger() {
     let auto = decision().environment(Environment::current().clone()).choices(["orig", "pad"]);
     let auto = auto.build().unwrap();
     for k in [1000.0, 1001.0] {
-        let measured = |_: &str| Outcome::Measured { feedback: vec![1.0] };
+        let measured = |_: &str| Ok(vec![1.0]);
         println!("answer: {}", auto.choose_or_collect(&values(64.0, k, "float32"), measured));
     }
 }

@@ -78,7 +78,7 @@ fn collecting(log: &Path) -> AutoHeuristic {
 }
 
 fn measured_choice(_: &str) -> Outcome {
-    Outcome::Measured { feedback: vec![0.5] }
+    Ok(vec![0.5])
 }
 
 /// Locks the file through another open file, which excludes this process's writers like another process would.

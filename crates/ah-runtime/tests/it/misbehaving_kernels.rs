@@ -8,7 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ah_runtime::multi_kernel::{Builder, Event};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Role};
-use ah_types::Outcome;
 use virtual_kernels::*;
 
 thread_local!(static PANICS: Cell<bool> = const { Cell::new(true) });
@@ -192,7 +191,7 @@ fn a_measurement_of_the_program_that_panics_is_a_failed_choice() {
     let auto = auto.environment(Environment::default()).log(&log).build().unwrap();
     let answer = auto.choose_or_collect(&[7.into()], |choice| match choice {
         "radix" => panic!("on purpose"),
-        _ => Outcome::Measured { feedback: vec![0.5] },
+        _ => Ok(vec![0.5]),
     });
     assert_eq!(answer.choice, "std");
     let rows = std::fs::read_to_string(&log).unwrap();

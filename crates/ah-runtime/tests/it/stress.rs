@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ah_runtime::multi_kernel::{Dimension, POLICY};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
 use ah_types::log::{self, LogWriter, Metadata};
-use ah_types::{Feature, Outcome, Schema};
+use ah_types::{Feature, Schema};
 
 const PROCESSES: u64 = 8;
 const THREADS: u64 = 16;
@@ -136,7 +136,7 @@ fn call_at_random(multi: &MultiKernel<Kernel>, collecting: &AutoHeuristic, mut r
         if random.below(20) == 0 {
             let answer = collecting.choose_or_collect(&values, |choice| {
                 let kernel = KERNELS.iter().position(|(name, _)| *name == choice).unwrap();
-                Outcome::Measured { feedback: vec![takes(kernel, n); 2] }
+                Ok(vec![takes(kernel, n); 2])
             });
             assert_eq!(answer.choice, "orig");
         }

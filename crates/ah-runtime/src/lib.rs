@@ -41,7 +41,7 @@
 //! | give it a heuristic | a generated crate's `register()`, [`Builder::model`], or a folder in `AUTOHEURISTIC_PATH` |
 //! | run the fastest kernel, measured on first use | [`MultiKernel`] |
 //! | collect timings while the program runs | [`Role::Collect`] with [`AutoHeuristic::choose_or_collect`] |
-//! | autotune among a few choices | [`AutoHeuristic::top_k`] |
+//! | autotune among a few choices | [`Heuristic::ranked`] |
 //! | see whether a promise still holds | [`Drift`] |
 //! | see why | [`Answer::fallback`], [`AutoHeuristic::explain_choice`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
 //! | configure without recompiling | the [`Environment`] |

@@ -170,33 +170,6 @@ impl AutoHeuristic {
         self.recorder.warnings.warn(format!("{}: measurements are lost: {error}", self.name));
     }
 
-    /// Returns the choices worth autotuning: the `k` best of the heuristic's ranking, best first.
-    ///
-    /// # Errors
-    /// Why there is no ranking; then autotune all choices.
-    pub fn top_k(
-        &self,
-        values: &[Scalar<'_>],
-        k: usize,
-        available: &dyn Fn(usize) -> bool,
-    ) -> Result<Vec<&str>, Reason> {
-        if self.collects {
-            return Err(Reason::Collecting);
-        }
-        self.ready(values)?.first(|binding| {
-            let mut best = Vec::new();
-            binding.ranked(&self.features, values, &mut |choice| {
-                if best.len() < k && available(choice) {
-                    best.push(self.choices[choice].as_str());
-                }
-            })?;
-            if best.is_empty() && k > 0 {
-                return Err(Reason::NotAvailable);
-            }
-            Ok(best)
-        })
-    }
-
     /// Describes the decision point: whether it consults or collects, which heuristics serve it, and why others
     /// do not.
     #[must_use]

@@ -107,23 +107,6 @@ impl Binding {
         }
     }
 
-    /// Visits the decision point's positions of the ranked choices, best first.
-    pub(super) fn ranked(
-        &self,
-        features: &Features,
-        values: &[Scalar<'_>],
-        visit: &mut dyn FnMut(usize),
-    ) -> Result<(), Reason> {
-        let ranked = self.with_values(features, values, |values| {
-            self.heuristic.ranked(values, &mut |theirs| {
-                if let Some(ours) = self.choices.get(theirs).copied().flatten() {
-                    visit(ours);
-                }
-            })
-        });
-        ranked.map_err(Reason::Unsure)
-    }
-
     /// Returns the heuristic's own explanation of its decision.
     pub(super) fn explain(&self, features: &Features, values: &[Scalar<'_>]) -> String {
         self.with_values(features, values, |values| self.heuristic.explain(values))

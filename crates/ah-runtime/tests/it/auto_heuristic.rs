@@ -150,23 +150,6 @@ fn its_own_precondition_counts_first() {
 }
 
 #[test]
-fn top_k_ranks() {
-    let model = LoadedModel::from(pad_mm("Test", None));
-    let auto = builder().heuristic(model).build().unwrap();
-    let top = |dtype, k, available: &dyn Fn(usize) -> bool| {
-        auto.top_k(&values(dtype, 101.0, 64.0), k, available).map(|names| names.join(" "))
-    };
-    assert_eq!(top("float32", 1, &|_| true).unwrap(), "pad");
-    assert_eq!(top("float32", 2, &|_| true).unwrap(), "pad stream");
-    assert_eq!(top("float32", 3, &|_| true).unwrap(), "pad stream orig");
-    assert_eq!(top("float32", 2, &|choice| choice != 1).unwrap(), "stream orig");
-    // Not sure which choice is best, the heuristic still ranks them.
-    assert_eq!(top("float64", 2, &|_| true).unwrap(), "pad orig");
-    assert_eq!(top("int8", 2, &|_| true), Err(Reason::Unsure(Unsure::UnknownCategory(2))));
-    assert_eq!(top("float32", 2, &|_| false), Err(Reason::NotAvailable));
-}
-
-#[test]
 fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("logs/pad_mm.txt");

@@ -1,12 +1,9 @@
 //! The messages between a collector and its worker: JSON, one object a line. `docs/workers.md` defines them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use ah_types::shown::quoted;
-use ah_types::{Context, Device, Failure, Feature, FeatureKind, Schema, Value};
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use ah_types::{Context, Device, Failure, Feature, FeatureKind, Schema, Value, strict_json};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use crate::bench::Burst;
@@ -172,34 +169,10 @@ pub struct Answer {
     /// The progress of the work: the answer comes later.
     pub working: Option<String>,
     /// A description, or the reason why there is no answer: [`Failure`] as JSON.
-    #[serde(flatten, deserialize_with = "each_once")]
+    #[serde(flatten)]
     pub rest: Map<String, Json>,
     #[serde(skip)]
     line: String,
-}
-
-/// Reads fields that are there once each: `serde_json` would keep the last one of several.
-fn each_once<'de, D: Deserializer<'de>>(fields: D) -> Result<Map<String, Json>, D::Error> {
-    struct Fields;
-    impl<'de> Visitor<'de> for Fields {
-        type Value = Map<String, Json>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
-            let mut all = Map::new();
-            while let Some((key, value)) = fields.next_entry::<String, Json>()? {
-                if all.contains_key(&key) {
-                    return Err(A::Error::custom(format!("{} is there twice", quoted(&key))));
-                }
-                all.insert(key, value);
-            }
-            Ok(all)
-        }
-    }
-    fields.deserialize_map(Fields)
 }
 
 impl Answer {
@@ -208,7 +181,7 @@ impl Answer {
     /// # Errors
     /// It is no answer: it has a key twice, for example, or a time beside the reason why there is none.
     pub fn read(line: &str) -> Result<Self, String> {
-        let answer: Self = serde_json::from_str(line).map_err(|e| e.to_string())?;
+        let answer: Self = serde_json::from_value(strict_json(line)?).map_err(|e| e.to_string())?;
         let answer = Self { line: line.trim().to_owned(), ..answer };
         match answer.reason().filter(|_| answer.ms.is_some()) {
             Some((key, _)) => Err(format!("\"ms\" contradicts {key:?}")),

@@ -41,6 +41,7 @@ mod fields;
 #[cfg(feature = "gzip")]
 mod gunzip;
 pub mod hash;
+mod json;
 pub mod log;
 mod model;
 mod null_is_infinite;
@@ -65,6 +66,7 @@ pub use error::Error;
 pub use fault::{Difference, Fault, Invalid, RowNumber};
 pub use feature::{Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
+pub use json::strict_json;
 pub use model::{
     BoosterTables, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance, ROW_NUMBERS,
     Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,

@@ -1,16 +1,15 @@
 //! Parses JSON as programs write it: with Python's numbers, and strictly where a value would be lost.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value as Json};
+use ah_types::strict_json;
+use serde_json::Value as Json;
 
 /// Parses JSON. Python writes `NaN` and `Infinity`, which JSON does not have.
 ///
 /// # Errors
 /// A sentence with the place; also for an object that has a key twice.
 pub fn parse(text: &str) -> Result<Json, String> {
-    strict(text).or_else(|e| without_python_numbers(text).map_or(Err(e), |without| strict(&without)))
+    strict_json(text)
+        .or_else(|e| without_python_numbers(text).map_or(Err(e), |without| strict_json(&without)))
 }
 
 /// Parses a document, which may be the cache of Kernel Tuner before the end of a run: only then it is closed.
@@ -20,62 +19,6 @@ pub fn parse(text: &str) -> Result<Json, String> {
 pub fn parse_document(text: &str) -> Result<Json, String> {
     let closed = || parse(&format!("{}}}}}", text.trim_end().trim_end_matches(',')));
     parse(text).or_else(|e| closed().map_err(|_| e))
-}
-
-fn strict(text: &str) -> Result<Json, String> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = DistinctKeys.deserialize(&mut deserializer);
-    value.and_then(|value| deserializer.end().map(|()| value)).map_err(|e| e.to_string())
-}
-
-/// Builds a value of distinct keys: of a repeated key, `serde_json` keeps the last value.
-struct DistinctKeys;
-
-impl<'de> DeserializeSeed<'de> for DistinctKeys {
-    type Value = Json;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-macro_rules! plain {
-    ($($visit:ident: $type:ty),*) => {
-        $(fn $visit<E>(self, value: $type) -> Result<Json, E> { Ok(value.into()) })*
-    };
-}
-
-impl<'de> Visitor<'de> for DistinctKeys {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    plain! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
-            list.push(item);
-        }
-        Ok(Json::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {} twice", ah_types::shown::quoted(&key))));
-            }
-            object.insert(key, entries.next_value_seed(Self)?);
-        }
-        Ok(Json::Object(object))
-    }
 }
 
 /// Writes `null` for `NaN` and `"inf"` for `Infinity` outside strings. Returns `None` if the text has neither.

@@ -1,5 +1,6 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -153,6 +154,13 @@ impl Program for Tool {
 
     fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
+        // Two workers of one device would time each other.
+        let mut known = BTreeSet::new();
+        if let Some(device) = flags.devices.iter().find(|device| !known.insert(**device)) {
+            return Err(CollectError::Usage(format!(
+                "--devices: expected each device once, found {device} twice"
+            )));
+        }
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
@@ -175,6 +183,11 @@ impl Program for Tool {
         }
         let optimization = flags.optimization(file.as_ref())?;
         let choices = file.as_ref().and_then(|file| file.choices.as_ref());
+        if matches!(choices, Some(CustomChoices::Commands(_))) && flags.backend == Backend::Cuda {
+            return Err(CollectError::Usage(
+                "[commands] runs on the processor, found --backend cuda; leave --backend out".to_owned(),
+            ));
+        }
         let (backend, answer) = match choices {
             // The worker itself ends a command that takes too long; an answer takes up to three.
             Some(CustomChoices::Commands(_)) => (Backend::Cpu, 3 * limits.answer + Duration::from_secs(5)),

@@ -157,9 +157,7 @@ impl Program for Tool {
         // Two workers of one device would time each other.
         let mut known = BTreeSet::new();
         if let Some(device) = flags.devices.iter().find(|device| !known.insert(**device)) {
-            return Err(CollectError::Usage(format!(
-                "--devices: expected each device once, found {device} twice"
-            )));
+            return Err(Error::Usage(format!("--devices: expected each device once, found {device} twice")));
         }
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
@@ -184,7 +182,7 @@ impl Program for Tool {
         let optimization = flags.optimization(file.as_ref())?;
         let choices = file.as_ref().and_then(|file| file.choices.as_ref());
         if matches!(choices, Some(CustomChoices::Commands(_))) && flags.backend == Backend::Cuda {
-            return Err(CollectError::Usage(
+            return Err(Error::Usage(
                 "[commands] runs on the processor, found --backend cuda; leave --backend out".to_owned(),
             ));
         }

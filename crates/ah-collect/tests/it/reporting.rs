@@ -66,7 +66,8 @@ fn a_log_of_another_optimization_is_refused_in_two_lines() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let message = String::from_utf8(output.stderr).unwrap();
-    let expected = "error: train.txt: the log is of fake, this run measures softmax\nwrite to another file: -o softmax.txt\n";
+    let expected =
+        "error: train.txt: the log is of fake, this run measures softmax; write to another file (-o)\n";
     assert_eq!(message, expected);
 }
 

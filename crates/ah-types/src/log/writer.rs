@@ -200,7 +200,7 @@ impl LogWriter {
         if existing.name != metadata.name {
             let (expected, found) = (whole(&metadata.name), whole(&existing.name));
             return Err(Error::Invalid(format!(
-                "{}: the log is of {found}, this run measures {expected}\nwrite to another file: -o {expected}.txt",
+                "{}: the log is of {found}, this run measures {expected}; write to another file (-o)",
                 self.path.display()
             )));
         }

@@ -65,6 +65,12 @@ pub fn evaluate(
     if model.provenance.parameters.contains_key("timed") {
         table.timed = joint::sparsely_timed(&table, &inputs);
     }
+    if inputs.is_empty() {
+        return Err(Error::TooLittle(format!(
+            "{}: every choice failed on all inputs; measure inputs on which a choice runs",
+            logs[0].display()
+        )));
+    }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {
         warnings.push(format!("{failed} inputs do not count: every choice failed there"));

@@ -213,6 +213,18 @@ fn inputs_without_a_time_are_named_as_the_reason() {
     let rows: String = (0..30).map(|n| format!("{n},a,inf\n{n},b,inf\n")).collect();
     run.write("a.txt", format!("{head}\nn,choice,feedback\n{rows}"));
     run.refuses(&["a.txt"], exit::TOO_LITTLE, &["found 0; on the log's other inputs every choice failed"]);
+
+    // Once `Loses -100.00 %`.
+    run.write(
+        "b.txt",
+        format!("{head}\nn,choice,feedback\n{}", rows.replace(",a,inf", ",a,2").replace(",b,inf", ",b,1")),
+    );
+    run.learns(&["b.txt"]);
+    for command in ["evaluate", "report"] {
+        let (code, stdout, stderr) = run.run(&[command, "model.json", "a.txt"]);
+        assert!(code == i32::from(exit::TOO_LITTLE) && stdout.is_empty(), "{stdout}{stderr}");
+        assert!(stderr.contains("a.txt: every choice failed on all inputs"), "{stderr}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! The two output streams: standard output is data, standard error is messages.
+//! The two output streams, and files to write: standard output is data, standard error is messages.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ah_types::Error;
 
@@ -55,4 +55,17 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(escaped)
+}
+
+/// Refuses to write over a file that the command reads.
+///
+/// # Errors
+/// [`Error::Parameter`] names the file.
+pub fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    let place = |path: &Path| path.canonicalize().ok();
+    let is_input = |input: &&PathBuf| place(output).is_some() && place(input) == place(output);
+    match inputs.iter().find(is_input) {
+        None => Ok(()),
+        Some(input) => Err(Error::parameter(flag, "a file that this command does not read", input.display())),
+    }
 }

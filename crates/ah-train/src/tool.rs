@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{error, exit, is_verbose, note, status, stdout, warning};
+use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
 use ah_types::{Error, Model};
 use serde_json::json;
 
@@ -54,16 +54,6 @@ fn import(args: &ImportArgs) -> Result<u8, Error> {
         Some(training) => train(&training),
         None if args.train.json => stdout(&format!("{}\n", json!(report))).map(|()| exit::SUCCESS),
         None => Ok(exit::SUCCESS),
-    }
-}
-
-/// Refuses to write over a file that the command reads.
-fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
-    let place = |path: &Path| path.canonicalize().ok();
-    let is_input = |input: &&PathBuf| place(output).is_some() && place(input) == place(output);
-    match inputs.iter().find(is_input) {
-        None => Ok(()),
-        Some(input) => Err(Error::parameter(flag, "a file that this command does not read", input.display())),
     }
 }
 

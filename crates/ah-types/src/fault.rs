@@ -91,7 +91,8 @@ impl fmt::Display for Fault {
 }
 
 /// A key whose value differs between two logs' metadata.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} (log: {}, other: {})", reason(log), reason(other))]
 pub struct Difference {
     /// For example `autoheuristic_rs.device.model`.
     pub key: String,
@@ -99,11 +100,4 @@ pub struct Difference {
     pub log: String,
     /// The other value.
     pub other: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [log, other] = [&self.log, &self.other].map(|value| reason(value));
-        write!(f, "{} (log: {log}, other: {other})", self.key)
-    }
 }

@@ -1,5 +1,5 @@
-//! Text from files in messages: quoted, with control characters escaped, and cut to a length that fits a
-//! terminal. A file may contain a name of megabytes, or one with escape codes.
+//! Values in messages. Text from files is quoted, with control characters escaped, and cut to a length that fits a terminal: a file may
+//! contain a name of megabytes, or one with escape codes.
 
 /// The most characters of a name or value in a message.
 const MOST: usize = 60;
@@ -80,6 +80,23 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
+/// Returns a measured time with four digits: `52.31 µs`.
+pub fn time(ms: f64) -> String {
+    let (value, unit) = match ms {
+        ..1e-3 => (ms * 1e6, "ns"),
+        ..1.0 => (ms * 1e3, "µs"),
+        ..1e3 => (ms, "ms"),
+        _ => (ms / 1e3, "s"),
+    };
+    let decimals = match value {
+        ..10.0 => 3,
+        ..100.0 => 2,
+        ..1000.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +111,14 @@ mod tests {
         assert_eq!(listed([&long; 22]), format!("{}, and 16 more", [&*long; 6].join(", ")));
         assert_eq!(reason("a\u{7}\nb \"\u{202e}\""), "a\\u{7}\nb \"\\u{202e}\"");
         assert_eq!(quoted("\u{202e}x"), r#""\u{202e}x""#);
+    }
+
+    #[test]
+    fn units_fit_the_time() {
+        let times = [1e-5, 0.0123, 0.9, 1.0, 52.307, 152.0, 12_345.0, f64::INFINITY].map(time);
+        assert_eq!(
+            times,
+            ["10.00 ns", "12.30 µs", "900.0 µs", "1.000 ms", "52.31 ms", "152.0 ms", "12.35 s", "inf s"]
+        );
     }
 }

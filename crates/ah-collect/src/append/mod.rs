@@ -10,13 +10,12 @@ use std::time::SystemTime;
 
 use ah_measure::{Failure, Measurement};
 use ah_types::log::{Collection, LogWriter, Metadata};
-use ah_types::{Error, TimingPolicy};
+use ah_types::{Error, TimingPolicy, shown};
 
 use crate::cli::Options;
 use crate::measuring::MeasuredInput;
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
-use crate::units;
 use crate::worker::Worker;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::{RunLock, is_at};
@@ -108,7 +107,7 @@ impl Appender {
         }
         self.outcomes.append(records.into_iter().flatten())?;
         Ok(match measurement.winner() {
-            Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], units::time(ms)),
+            Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], shown::time(ms)),
             None => "no choice could be measured".to_owned(),
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ah_cli::{exit, page, status, stdout};
+use ah_cli::{exit, keep_inputs, page, status, stdout};
 use ah_types::log::{Log, ReadOptions, read_with};
 use ah_types::{Error, LogOptimization, Optimization, artefact};
 use serde_json::json;
@@ -51,17 +51,7 @@ impl ReportFlags {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
         }
-        // Through links too.
-        let same = |log: &&PathBuf| {
-            log.canonicalize().ok().is_some_and(|log| self.output.canonicalize().is_ok_and(|o| o == log))
-        };
-        if let Some(input) = self.logs.iter().find(same) {
-            return Err(Error::Usage(format!(
-                "--output {} would overwrite the log {}; name another file for the page",
-                self.output.display(),
-                input.display()
-            )));
-        }
+        keep_inputs("--output", &self.output, &self.logs)?;
         let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
         let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(Error::io(&self.output, "write"))?;

@@ -11,12 +11,11 @@ pub(super) fn timing() -> TimingPolicy {
         warmup_runs: 1,
         min_samples: 6,
         max_samples: 6,
-        target_relative_error: 0.01,
         budget_ms: 100.0,
         min_sample_ms: 0.0,
         cold: true,
         early_stop_ratio: 1.2,
         burst: 3,
-        repetitions: 3,
+        ..TimingPolicy::default()
     }
 }

@@ -4,28 +4,23 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Mutex;
 
+use ah_types::shown::time;
+
 use crate::sync::lock;
 
 /// Why no remembered pick served a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The text shows the fields.
 pub enum Miss {
     /// Nothing is remembered yet.
+    #[error("nothing is remembered yet")]
     First,
     /// A guard of the nearest pick, for example `512 < n <= 1024`, does not hold for the value found.
+    #[error("the guard {guard} fails for {found}")]
     Guard { guard: String, found: String },
     /// The remembered kernel does not support this input.
+    #[error("{kernel} does not support this input")]
     NotEligible { kernel: String },
-}
-
-impl fmt::Display for Miss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::First => f.write_str("nothing is remembered yet"),
-            Self::Guard { guard, found } => write!(f, "the guard {guard} fails for {found}"),
-            Self::NotEligible { kernel } => write!(f, "{kernel} does not support this input"),
-        }
-    }
 }
 
 /// An event off the hot path.
@@ -53,7 +48,7 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Measured { miss, context, winner: Some((kernel, ms)) } => {
-                let ms = Milliseconds(*ms);
+                let ms = time(*ms);
                 write!(f, "measured [{context}] because {miss}: {kernel} wins with {ms}")
             }
             Self::Measured { miss, context, winner: None } => {
@@ -74,18 +69,6 @@ impl fmt::Display for Event {
                 write!(f, "the recording has no pick for [{context}], so the fallback runs; {miss}")
             }
         }
-    }
-}
-
-/// A time with four significant digits, for people.
-pub(super) struct Milliseconds(pub(super) f64);
-
-impl fmt::Display for Milliseconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = (3.0 - self.0.abs().log10().floor()).clamp(0.0, 9.0) as usize;
-        let text = format!("{:.digits$}", self.0);
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        write!(f, "{text} ms")
     }
 }
 
@@ -110,17 +93,5 @@ impl Events {
 
     pub(super) fn all(&self) -> Vec<Event> {
         lock(&self.0).iter().cloned().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Milliseconds;
-
-    #[test]
-    fn times_have_four_digits() {
-        let texts = [0.000_012_345, 0.5, 1.23456, 1234.56, 98765.4, 0.0, f64::INFINITY]
-            .map(|ms| Milliseconds(ms).to_string());
-        assert_eq!(texts, ["0.00001234 ms", "0.5 ms", "1.235 ms", "1235 ms", "98765 ms", "0 ms", "inf ms"]);
     }
 }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use ah_types::shown::time;
 use ah_types::{Failure, Feature, Outcome, Scalar, TimingPolicy, median};
 use arc_swap::ArcSwap;
 
-use super::event::{Event, Events, Milliseconds, Miss};
+use super::event::{Event, Events, Miss};
 use super::measure::winner;
 use super::picks::{self, Head, Pick, Table, Widening};
 use super::trial::Timer;
@@ -325,7 +326,7 @@ impl Picker {
             let features = self.features().iter();
             let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
             let guards = guards.collect::<Vec<_>>().join(" and ");
-            let ms = |kernel: usize| Milliseconds(pick.ms[kernel].unwrap_or(f64::INFINITY));
+            let ms = |kernel: usize| time(pick.ms[kernel].unwrap_or(f64::INFINITY));
             let _ = write!(text, "\n{} takes {} while {guards}", self.name_of(pick.kernel), ms(pick.kernel));
             if let Some(second) = pick.best(|kernel| kernel != pick.kernel) {
                 let _ = write!(text, "; then {} {}", self.name_of(second), ms(second));

@@ -243,9 +243,9 @@ fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
     named("untrusted").lookup("{").build().unwrap();
     let logged = logger::LINES.lock().unwrap();
     for expected in [
-        "INFO: told: measured [m=100] because nothing is remembered yet: orig wins with 0.3203 ms",
+        "INFO: told: measured [m=100] because nothing is remembered yet: orig wins with 320.3 µs",
         "INFO: told: m is dynamic from now on: it was 100 and is 1000",
-        "INFO: told: measured [m=1000] because the guard 64 < m <= 128 fails for m = 1000: pad wins with 0.5 ms",
+        "INFO: told: measured [m=1000] because the guard 64 < m <= 128 fails for m = 1000: pad wins with 500.0 µs",
     ] {
         assert!(logged.iter().any(|line| line == expected), "{expected} is not in {logged:#?}");
     }

@@ -38,7 +38,7 @@ fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
     let text = multi.explain();
     assert!(
         text.contains(
-            "\norig takes 0.3203 ms while m == 64 and 64 < k <= 128 and dtype == \"f32\"; then pad 0.5 ms\n"
+            "\norig takes 320.3 µs while m == 64 and 64 < k <= 128 and dtype == \"f32\"; then pad 500.0 µs\n"
         ),
         "{text}"
     );

@@ -15,29 +15,24 @@ use super::process;
 use crate::custom::combinations::is_identifier;
 use crate::process_group::{last_line, start_guard};
 
-/// Programs take long to start, and their times vary: few samples, one run each.
-const TIMING: TimingPolicy = TimingPolicy {
-    warmup_runs: 1,
-    min_samples: 3,
-    max_samples: 15,
-    target_relative_error: 0.02,
-    budget_ms: 3000.0,
-    min_sample_ms: 0.0,
-    cold: false,
-    early_stop_ratio: 3.0,
-    burst: 1,
-    repetitions: 3,
-};
-
 impl Commands {
     /// Returns the worker of these commands. A command is killed after `limit`.
     pub(crate) fn server(self, optimization: Optimization, limit: Duration) -> Server {
+        // Programs take long to start, and their times vary: few samples, one run each.
+        let timing = TimingPolicy {
+            warmup_runs: 1,
+            max_samples: 15,
+            target_relative_error: 0.02,
+            budget_ms: 3000.0,
+            min_sample_ms: 0.0,
+            ..TimingPolicy::default()
+        };
         let experiment = Experiment {
             inputs: Some(self.table.inputs.clone()),
             // A command may print a time that did not pass here.
             simulated: self.table.time != Clock::Wall,
             commands_hash: Some(self.hash.clone()),
-            ..Experiment::new(optimization, this_cpu(), self.names(), TIMING)
+            ..Experiment::new(optimization, this_cpu(), self.names(), timing)
         };
         let runner = CommandRunner { experiment, commands: self, limit };
         Box::new(|| {

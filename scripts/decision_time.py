@@ -8,8 +8,8 @@
 All derived features and preconditions are included; through ah-runtime also its guards. Each form decides the distinct contexts of
 the log, in another order each round so that the branch predictor learns no sequence, and all must decide alike. Prints nanoseconds
 a decision, the least of the rounds. Without models it also fits the constants of crates/ah-train/src/overhead/decision_time.rs: the
-nanoseconds of a call, of splits and derived features on the path, of boosted trees, and of the numbers that their rows add. Divide
-them by the nanoseconds of a small decision.
+nanoseconds of a call, of splits and derived features on the path, of boosted trees, and of their columns and rows. Divide them by
+the nanoseconds of a small decision.
 """
 
 import csv
@@ -36,16 +36,18 @@ MODELS = [
     ("mixed_mm", "--learner cost_tree"),
     ("mixed_mm", "--learner boosted"),
     ("pad_mm", "--learner cost_tree --max-leaves 32"),
+    ("pad_mm", "--learner boosted"),
     ("mm", "--learner cost_tree"),
+    ("mm", "--learner boosted"),
 ]
-PARTS = ["call", "split", "derived", "boosted", "booster", "row_number"]
+PARTS = ["call", "split", "derived", "boosted", "column", "row"]
 # Nanoseconds that are assumed beforehand: models of a few sizes do not tell all parts apart. A part that is twice as large counts as
 # an error of 10 % in one model.
 ASSUMED = {
-    "Rust": [0.5, 0.55, 1.3, 17.5, 0.1, 0.18],
-    "C, gcc -O3": [0.5, 0.55, 1.3, 17.5, 0.1, 0.18],
-    "Python": [47, 8, 55, 1130, 37, 9],
-    "model file": [63, 1.3, 17.5, 63, 0.1, 0.23],
+    "Rust": [0.5, 0.55, 1.3, 80, 6, 0.8],
+    "C, gcc -O3": [0.5, 0.55, 1.3, 80, 6, 0.8],
+    "Python": [47, 8, 55, 1130, 200, 150],
+    "model file": [63, 1.3, 17.5, 110, 11, 0.8],
 }
 
 RUST = """use std::hint::black_box;
@@ -241,7 +243,8 @@ def visited(model):
     names = {column if isinstance(column, str) else column[0] for column in boosters["columns"]}
     names |= {node["feature"] for node in nodes if "right" in node}
     trees = len(boosters["trees"])
-    return [0, splits / inputs, len(names - logged), 1, trees, trees * len(model["choices"])]
+    columns, rows = len(boosters["columns"]) * -(-trees // 24), trees * -(-len(model["choices"]) // 16)
+    return [0, splits / inputs, len(names - logged), 1, columns, rows]
 
 
 def least_squares(rows, times, assumed):
@@ -274,7 +277,8 @@ def main():
         model, least = measured(path, log, WORK / str(number))
         parts.append(visited(model))
         times.append(least)
-        _, splits, derived, _, boosters, _ = parts[-1]
+        _, splits, derived, _, _, _ = parts[-1]
+        boosters = len(model.get("boosters", {}).get("trees", []))
         print(f"| {name} | {splits:.1f} | {derived:.1f} | {boosters} | {' | '.join(f'{ns:.1f}' for ns in least)} |", flush=True)
     for at, form in enumerate([] if given else ASSUMED):
         found = least_squares(parts, [row[at] for row in times], ASSUMED[form])

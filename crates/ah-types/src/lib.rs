@@ -75,7 +75,7 @@ pub use number::number;
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LogOptimization, Objective, Optimization, Target, named,
 };
-pub use pick::{LANES, Ranked, pick};
+pub use pick::{BLOCK, LANES, Ranked, pick};
 pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

@@ -1,7 +1,7 @@
 //! Which choice is picked, by [`ah_decide::pick`]: models decide by it, the calibration of a promise picks by it at many
 //! thresholds, and generated code follows it.
 
-pub use ah_decide::{LANES, Ranked};
+pub use ah_decide::{BLOCK, LANES, Ranked};
 
 use crate::choice::ChoiceId;
 

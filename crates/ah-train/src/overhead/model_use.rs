@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use ah_joint::growth;
-use ah_types::{Features, Model, Node, Tree};
+use ah_types::{BLOCK, Features, LANES, Model, Node};
 
 use super::decision_time::VisitedParts;
-use crate::data::{Columns, FitRows};
-use crate::tree::FittedEnsemble;
+use crate::data::FitRows;
+use crate::tree::{Boosters, FittedEnsemble};
 
 /// What a program needs to ask a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,31 +27,27 @@ impl ModelUse {
             Node::Split { test, right } => Visited::Split(test.column.slot, [at + 1, *right as usize]),
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
-        let tested = model.boosters.iter().flat_map(Tree::tests).map(|test| test.column.slot).collect();
-        let boosters = (model.boosters.len(), model.choices.len());
-        Self::new(&model.features, model.tree.nodes.len(), node, boosters, tested)
+        let slots = model.booster_columns().iter().map(|column| column.slot).collect();
+        let boosters = Boosted { trees: model.boosters.len(), row_length: model.choices.len(), slots };
+        Self::new(&model.features, model.tree.nodes.len(), node, &boosters)
     }
 
     /// Returns the use of an ensemble that was learned from these rows.
     pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &FitRows<'_>) -> Self {
-        let boosters = &fitted.boosters.trees;
-        let tested = boosters.iter().flat_map(|booster| slots(&booster.splits, rows.columns)).collect();
-        let rows_of_boosters = (boosters.len(), fitted.boosters.row_length);
-        Self::of_grown(&fitted.tree, features, rows, rows_of_boosters, tested)
+        let Boosters { trees, row_length, .. } = &fitted.boosters;
+        let nodes = trees.iter().flat_map(|booster| &booster.splits.nodes);
+        let columns: BTreeSet<u32> = nodes.filter(|node| node.left > 0).map(|node| node.column).collect();
+        let slots = columns.iter().map(|&column| rows.columns.all()[column as usize].slot).collect();
+        let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots };
+        Self::of_grown(&fitted.tree, features, rows, &boosters)
     }
 
     /// Returns the use of a tree without boosted ones.
     pub fn of_tree(tree: &growth::Tree, features: &Features, rows: &FitRows<'_>) -> Self {
-        Self::of_grown(tree, features, rows, (0, 0), BTreeSet::new())
+        Self::of_grown(tree, features, rows, &Boosted::default())
     }
 
-    fn of_grown(
-        tree: &growth::Tree,
-        features: &Features,
-        rows: &FitRows<'_>,
-        rows_of_boosters: (usize, usize),
-        tested: BTreeSet<usize>,
-    ) -> Self {
+    fn of_grown(tree: &growth::Tree, features: &Features, rows: &FitRows<'_>, boosters: &Boosted) -> Self {
         let mut inputs = vec![0.0; tree.nodes.len()];
         rows.inputs.iter().for_each(|&input| inputs[rows.columns.leaf(tree, input)] += 1.0);
         let slot = |at: usize| rows.columns.all()[tree.nodes[at].column as usize].slot;
@@ -59,23 +55,17 @@ impl ModelUse {
             Some(children) => Visited::Split(slot(at), children),
             None => Visited::Leaf(inputs[at]),
         };
-        Self::new(features, tree.nodes.len(), node, rows_of_boosters, tested)
+        Self::new(features, tree.nodes.len(), node, boosters)
     }
 
-    fn new(
-        features: &Features,
-        nodes: usize,
-        node: impl Fn(usize) -> Visited,
-        (boosters, row_length): (usize, usize),
-        tested: BTreeSet<usize>,
-    ) -> Self {
+    fn new(features: &Features, nodes: usize, node: impl Fn(usize) -> Visited, boosters: &Boosted) -> Self {
         let mut logged = BTreeSet::new();
         // With boosted trees, code computes every column before it walks the trees.
         let mut always = BTreeSet::new();
-        tested.into_iter().for_each(|slot| read(features, slot, &mut logged, &mut always));
+        boosters.slots.iter().for_each(|&slot| read(features, slot, &mut logged, &mut always));
         let of_boosters = VisitedParts {
-            boosters: boosters as f64,
-            row_numbers: (boosters * row_length) as f64,
+            columns: (boosters.slots.len() * boosters.trees.div_ceil(BLOCK)) as f64,
+            rows: (boosters.trees * boosters.row_length.div_ceil(LANES)) as f64,
             ..VisitedParts::default()
         };
         let mut paths = vec![of_boosters; nodes];
@@ -104,17 +94,21 @@ impl ModelUse {
     }
 }
 
+/// The boosted trees of an ensemble.
+#[derive(Default)]
+struct Boosted {
+    trees: usize,
+    row_length: usize,
+    /// By column that they test, its slot.
+    slots: Vec<usize>,
+}
+
 /// A node of any tree.
 enum Visited {
     /// The tested slot and the children.
     Split(usize, [usize; 2]),
     /// The number of inputs that end there.
     Leaf(f64),
-}
-
-fn slots(tree: &growth::Tree, columns: &Columns) -> Vec<usize> {
-    let splits = tree.nodes.iter().filter(|node| node.left > 0);
-    splits.map(|node| columns.all()[node.column as usize].slot).collect()
 }
 
 /// Adds a feature to those that are read: a logged one, or a derived one with those that it uses.

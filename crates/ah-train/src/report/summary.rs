@@ -223,6 +223,17 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
+    let (model, fallback) = (&comparison.model, name(&comparison.always_fallback.choice));
+    let is_slower = match trained.model.objective() {
+        Objective::Total => model.total_over_fallback > 1.0,
+        Objective::Geomean => model.speedup_over_fallback < 1.0,
+    };
+    // Cross-validation on the training part took it; the test part disagrees.
+    if is_slower && constant(&trained.model).is_none() {
+        notes.push(format!(
+            "it is slower than always {fallback} on the held-out inputs, so no gain is shown: measure more inputs, or keep {fallback}"
+        ));
+    }
     notes.extend(trained.plan.asking.note().filter(|_| constant(&trained.model).is_none()));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
     notes.extend(not_offered(trained));

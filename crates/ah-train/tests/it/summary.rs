@@ -69,3 +69,23 @@ fn only_copies_are_held_out_together() {
         assert_eq!(notes.contains("near-copies are held out together"), are_copies, "{notes}");
     }
 }
+
+#[test]
+fn a_heuristic_that_is_slower_than_the_fallback_on_held_out_inputs_is_called_so() {
+    let (run, mut slower) = (Run::new(), 0);
+    for seed in 0..4 {
+        // No feature explains the times.
+        let time = |at: u32, way| 1.0 + ah_types::random::fraction(seed, u64::from(2 * at + way));
+        let row = |at| (independent(at), time(at, 0), Some(time(at, 1)));
+        run.write("log.txt", log(300, row));
+        let (text, notes) = run.learns(&["log.txt", "--learner", "boosted", "--max-risk", "none"]);
+        let is_slower = text.lines().nth(1).unwrap().starts_with("0.");
+        assert_eq!(
+            is_slower,
+            notes.contains("slower than always old on the held-out inputs"),
+            "{text}{notes}"
+        );
+        slower += u32::from(is_slower);
+    }
+    assert!((1..4).contains(&slower), "{slower}");
+}

@@ -55,6 +55,7 @@ use std::time::Instant;
 use ah_runtime::ah_types::{Device, Optimization, Scalar};
 use ah_runtime::{AutoHeuristic, Heuristic, LoadedModel, Role};
 fn number(text: &str) -> f64 { text.parse().unwrap() }
+#[allow(dead_code)] // Models without categories.
 fn scalar(text: &str) -> Scalar<'_> { match text { "True" => true.into(), "False" => false.into(), text => text.into() } }
 fn least<T>(contexts: &mut [T], f: impl Fn(&T) -> usize) {
     let mut seed = 1_u64;
@@ -81,13 +82,18 @@ fn main() {
     let device = model.model().device.clone();
     let point = || {
         let mut point = AutoHeuristic::builder(&name).choices(choices.clone()).role(Role::Consult);
-        if let Ok(optimization) = Optimization::built_in(&name) { point = point.optimization(&optimization); }
+        if let Some(fallback) = model.model().fallback { point = point.fallback(model.model().choice_name(fallback)); }
+        match Optimization::built_in(&name) {
+            Ok(optimization) => point = point.optimization(&optimization),
+            Err(_) => for f in model.model().features.base().features() { point = point.feature(f.clone()); },
+        }
         match &device { Some(Device::Cuda(_) | Device::Cpu(_)) => point.device(device.clone().unwrap()), None => point }
     };
     let by_crate = point().heuristic(timed::Heuristic).build().unwrap();
     for (c, values) in contexts.iter().zip(&values) {
         let [a, b] = [CHOOSE.map_or(999, |choice| choice as usize), model.choose(values).unwrap_or(999)];
         assert_eq!(a, b, "the crate decides otherwise than the model file");
+        assert!(a == 999 || by_crate.choose(values).is_learned(), "ah-runtime does not ask the crate");
     }
     least(&mut contexts, |c| { let _ = c; CHOOSE.map_or(999, |choice| choice as usize) });
     least(&mut values, |v| model.choose(v).unwrap_or(999));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::log::{Log, Metadata, ReadOptions, read_with};
-use ah_types::shown::listed;
+use ah_types::shown::{listed, quoted};
 use ah_types::{Device, Error, Model, Value, admits, artefact, capability_identity};
 
 use super::comparison::BaselineComparison;
@@ -85,6 +85,13 @@ pub fn evaluate(
     let judged = decisions::decide(model, &logged, &table, &inputs, &asking);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
+    if let Some(absent) = model.fallback.filter(|_| known.is_none()) {
+        warnings.push(format!(
+            "the log has no choice {}, the model's fallback; {} takes its place",
+            quoted(model.choice_name(absent)),
+            quoted(&table.choices[fallback.index()])
+        ));
+    }
     let single = table.best_single(&inputs);
     let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, hashes, warnings, slots })

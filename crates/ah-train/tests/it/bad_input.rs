@@ -377,6 +377,11 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
     run.write("b.txt", other);
     let (stdout, stderr) = run.succeeds(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
     assert!(stderr.contains("the model does not know these choices and never takes them: other"), "{stderr}");
+    assert!(!stderr.contains("takes its place"), "{stderr}");
+    run.write("c.txt", log(40).replace(",orig,", ",other,"));
+    let (_, instead) = run.succeeds(&["evaluate", "model.json", "c.txt"]);
+    let expected = "the log has no choice \"orig\", the model's fallback; \"pad\" takes its place";
+    assert!(instead.contains(expected), "{instead}");
     assert!(
         stderr
             .contains("the model's promise does not hold on this log: learned on another compute capability"),

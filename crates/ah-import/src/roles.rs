@@ -110,11 +110,13 @@ impl<'a> Finder<'a> {
         };
         let index = self.places.get(name).copied().or_else(only_end);
         let index = index.ok_or_else(|| {
-            let (path, column, known) = (self.path.display(), quoted(name), listed(self.columns));
+            let known = match self.columns {
+                [] => "the table has none".to_owned(),
+                columns => format!("the columns are {}", listed(columns)),
+            };
+            let (path, column) = (self.path.display(), quoted(name));
             let proposal = did_you_mean(name, self.columns);
-            Error::Usage(format!(
-                "{path}: {flag}: there is no column {column}; the columns are {known}{proposal}"
-            ))
+            Error::Usage(format!("{path}: {flag}: there is no column {column}; {known}{proposal}"))
         })?;
         let categorical = self.params.categorical.iter().any(|column| column == name);
         Ok(Column { index, name: name.to_owned(), categorical })

@@ -18,6 +18,9 @@ use crate::tools::{self, Defaults, NamedRow};
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
 
+/// Programs on Windows begin a text with this mark, which JSON does not allow.
+const MARK: char = '\u{feff}';
+
 /// A row as the values of its columns.
 type JsonRow = (RowNumber, Map<String, Json>);
 
@@ -40,7 +43,7 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> R
 }
 
 fn object(line: &str) -> Result<Json, Fault> {
-    match json_text::parse(line) {
+    match json_text::parse(line.trim_start_matches(MARK)) {
         Ok(object @ Json::Object(_)) => Ok(object),
         Ok(_) => Err(bad_row("a JSON object", quoted(line))),
         Err(e) => Err(bad_row("a JSON object", format!("{} ({})", quoted(line), reason(&e)))),
@@ -52,8 +55,8 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, under: Option<&str
     let mut document = String::new();
     text.read_to_string(&mut document).map_err(Error::io(path, "read"))?;
     let wrong = |fault: Fault| Error::from(fault.of_file(path));
-    let document =
-        json_text::parse_document(&document).map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
+    let document = json_text::parse_document(document.trim_start_matches(MARK))
+        .map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
     let is_record = under.is_some() || tools::find(&document).is_some();
     let records = match document {
         record if is_record => vec![record],

@@ -30,6 +30,8 @@ fn formats_with_the_same_rows_give_the_same_log() {
         ("packed.csv.gz", gzip.finish().unwrap()),
         ("rows.jsonl", objects.join("\n\n").into_bytes()),
         ("rows.json", format!("[{}]", objects.join(",")).into_bytes()),
+        ("windows.jsonl", format!("\u{feff}{}", objects.join("\r\n")).into_bytes()),
+        ("windows.json", format!("\u{feff}[{}]", objects.join(",")).into_bytes()),
     ] {
         let mut params = folder.table(name, bytes);
         params.output = folder.path(&format!("{name}.txt"));

@@ -264,3 +264,11 @@ fn whole_numbers_that_would_become_another_one_are_refused() {
         assert!(folder.log(&params).ends_with("9007199254740993,a,1\n"));
     }
 }
+
+#[test]
+fn an_empty_list_has_no_columns() {
+    let folder = Folder::new();
+    let mut params = folder.table("t.json", "[]");
+    (params.features, params.choice, params.time) = (names("n"), names("choice"), names("ms"));
+    assert!(folder.error(&params).ends_with("there is no column \"n\"; the table has none"));
+}

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use ah_train::{MaxRisk, Params, train};
-use ah_types::{Model, Value};
+use ah_types::{Model, PromiseMode, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -41,9 +41,11 @@ enum Case {
     Copies,
     /// As smooth, where inputs of a greater risk weigh ten times as much.
     Weights,
+    /// Each shape (three features) in four variants that take about as long; shapes are held out, and the fresh ones are new.
+    Dimensions,
 }
 
-const CASES: [(&str, Case); 8] = [
+const CASES: [(&str, Case); 9] = [
     ("smooth", Case::Smooth),
     ("heavy", Case::Heavy),
     ("many", Case::Many),
@@ -52,6 +54,7 @@ const CASES: [(&str, Case); 8] = [
     ("categories", Case::Categories),
     ("copies", Case::Copies),
     ("weights", Case::Weights),
+    ("dimensions", Case::Dimensions),
 ];
 
 struct Input {
@@ -73,7 +76,11 @@ impl Case {
 
     /// Returns this many inputs.
     fn inputs(self, random: &mut Pcg64, count: usize) -> Vec<Input> {
-        let copies = if self == Self::Copies { 10 } else { 1 };
+        let (copies, differs) = match self {
+            Self::Copies => (10, 0),
+            Self::Dimensions => (4, 3),
+            _ => (1, 0),
+        };
         let mut inputs = Vec::new();
         while inputs.len() < count {
             let mut features: Vec<f64> = (0..self.features()).map(|_| random.random()).collect();
@@ -83,7 +90,7 @@ impl Case {
             let log_ratios = self.log_ratios(&features, random);
             for _ in 0..copies {
                 if copies > 1 {
-                    features[0] = random.random();
+                    features[differs] = random.random();
                 }
                 let weight = if self == Self::Weights && risk(&features) > 0.03 { 10.0 } else { 1.0 };
                 inputs.push(Input { features: features.clone(), log_ratios: log_ratios.clone(), weight });
@@ -186,6 +193,12 @@ impl Run {
             max_risk: target.map(MaxRisk::Share),
             max_slowdown: Some(LIMIT),
             weights: (case == Case::Weights).then_some(weights),
+            promise: (case == Case::Dimensions).then_some(PromiseMode::ByDimensions),
+            dimensions: if case == Case::Dimensions {
+                ["x0", "x1", "x2"].map(str::to_owned).to_vec()
+            } else {
+                Vec::new()
+            },
             seed: Some(seed),
             ..Params::new(vec![log], "T")
         };
@@ -234,8 +247,9 @@ fn main() {
     let runs: u64 = option("runs").map_or(60, |runs| runs.parse().expect("runs=NUMBER"));
     let target = option("target").map(|share| share.parse().expect("target=SHARE"));
     let inputs: usize = option("inputs").map_or(1200, |inputs| inputs.parse().expect("inputs=NUMBER"));
-    let cases =
-        option("cases").unwrap_or("smooth,heavy,many,noise,pocket,categories,copies,weights").split(',');
+    let all: Vec<&str> = CASES.iter().map(|case| case.0).collect();
+    let all = all.join(",");
+    let cases = option("cases").unwrap_or(&all).split(',');
     println!("| case | runs | with a promise | broken | surely | share used | decides | loss | loss said |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for name in cases {

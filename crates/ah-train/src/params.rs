@@ -105,7 +105,7 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = one_of(PromiseMode::NAMES)))]
     pub promise: Option<PromiseMode>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out together by
-    /// `--test-split dims`, and calibrated together. Only a file gives these and the next four.
+    /// `--test-split dims`, and calibrated together. Only a file gives these and the next three.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub dimensions: Vec<String>,
     /// Learn from the inputs on which this condition holds alone.
@@ -117,7 +117,7 @@ pub struct Params {
     /// With `--ranking`, every leaf ranks these choices.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub always_included: Vec<String>,
-    /// The milliseconds that computing a feature takes, by name.
+    /// The milliseconds that computing a feature takes, by name: of the log, and of the table `[feature_ms]` of a file, never of `[training]`.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub feature_ms: BTreeMap<String, f64>,
     /// An optimization file that replaces the built-in one of the log's name.

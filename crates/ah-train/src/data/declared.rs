@@ -50,19 +50,31 @@ pub fn optimization(
     };
     let training = file.map(|file| file.training).unwrap_or_default();
     check_training(&training, &optimization.name)?;
-    check_feature_ms(&optimization)?;
+    if !training.feature_ms.is_empty() {
+        return Err(Error::Invalid(format!(
+            "optimization {:?}: training: expected a table [feature_ms] of its own, found feature_ms here",
+            optimization.name
+        )));
+    }
+    check_feature_ms(&optimization, &log.schema)?;
     Ok((optimization, training, ad_hoc))
 }
 
 /// Checks the times of features.
-fn check_feature_ms(optimization: &Optimization) -> Result<(), Error> {
-    match optimization.feature_ms.iter().find(|(_, ms)| !(**ms >= 0.0 && ms.is_finite())) {
-        None => Ok(()),
-        Some((name, ms)) => Err(Error::Invalid(format!(
-            "optimization {:?}: feature_ms: expected milliseconds of {name:?}, 0 or more, found {ms}",
-            optimization.name
-        ))),
+fn check_feature_ms(optimization: &Optimization, logged: &Schema) -> Result<(), Error> {
+    let known = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str()).collect();
+    for (name, ms) in &optimization.feature_ms {
+        if !BTreeSet::contains(&known, name.as_str()) {
+            return Err(unknown_feature(&optimization.name, "feature_ms", name, &known));
+        }
+        if !(*ms >= 0.0 && ms.is_finite()) {
+            return Err(Error::Invalid(format!(
+                "optimization {:?}: feature_ms: expected milliseconds of {name:?}, 0 or more, found {ms}",
+                optimization.name
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Checks the features that derived features and dimensions name. A name that the optimization knows and

@@ -91,7 +91,7 @@ fn optimization_files_that_are_refused() {
         [[derived]]\nname = \"b\"\nexpression = \"batch * m\"\n\
         [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n";
     let mistyped = "[[derived]]\nname = \"x\"\nexpression = \"m * mat1_dtype\"\n";
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 11] = [
         ("[training]\ntest_share = 5\n", &["test_share", "above 0 and below 1"]),
         ("[training]\nmax_depth = 70\n", &["\"pad_mm\": training: max_depth: expected 1 to 64, found 70"]),
         (
@@ -99,6 +99,8 @@ fn optimization_files_that_are_refused() {
             &["promise: expected cross-fitted or by-dimensions"],
         ),
         ("[feature_ms]\nm = -1.0\n", &["feature_ms", "\"m\", 0 or more, found -1"]),
+        ("[feature_ms]\nmm = 1.0\n", &["feature_ms: unknown feature \"mm\"", "; did you mean \"m\"?"]),
+        ("[training]\nfeature_ms = { m = -1 }\n", &["training: expected a table [feature_ms] of its own"]),
         ("fallbak = []\n", &["o.toml", "line 3"]),
         (mistyped, &["\"x\"", "expected a number"]),
         ("[training]\nrow_filter = \"m + \"\n", &["row_filter"]),

@@ -164,7 +164,9 @@ def _learn(options: argparse.Namespace, words: Sequence[str]) -> int:
 def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
     journals = calls.journals(options.folder)
     if not journals:
-        raise UsageError(f"{options.folder}: expected DEVICE/{calls.FILE}, found none; attach to a program first")
+        raise UsageError(
+            f"{options.folder}: expected DEVICE/{calls.FILE}, found none; attach to a program that calls such kernels"
+        )
     print("\n\n".join(map(replay.table, journals)))
     return OK
 

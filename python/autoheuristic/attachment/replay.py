@@ -114,7 +114,8 @@ def _journal(folder: Path) -> Path:
         journals = [journal for journal in journals if journal.parent.name == done.stdout.strip()]
     if not journals:
         raise UsageError(
-            f"{folder}: expected DEVICE/{calls.FILE} of this device, found none; attach to a program first"
+            f"{folder}: expected DEVICE/{calls.FILE} of this device, found none; attach to a program that calls such "
+            "kernels"
         )
     return journals[0]
 

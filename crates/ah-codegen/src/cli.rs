@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "EXTRAS")]
     pub with: Vec<Extra>,
     /// The folder of the crate ah-runtime, for --with runtime
-    #[arg(long, value_name = "PATH", default_value = "crates/ah-runtime")]
+    #[arg(long, value_name = "PATH", default_value = "crates/ah-runtime", requires = "with")]
     pub runtime_path: PathBuf,
     /// The SPDX name of your license, for the first lines
     #[arg(long, value_name = "SPDX")]

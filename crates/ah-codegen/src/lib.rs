@@ -64,15 +64,17 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     request.model.validate()?;
     check_into(request.into, request.targets)?;
     let learned = learned_for(request.model);
+    let is_unfit = |target: &&&Target| !learned.is_empty() && !learned.iter().any(|name| name == target.name);
+    // Before the first file is written.
+    if let Some(Target { name, .. }) = request.targets.iter().find(is_unfit).filter(|_| !request.force) {
+        let learned = learned.join(", ");
+        return Err(Error::Invalid(format!(
+            "--target {name}: the model was learned for {learned}, where a decision has another price; learn it with \
+             ah-train --target {name}, or write it anyway with --force"
+        )));
+    }
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        if !request.force && !learned.is_empty() && !learned.iter().any(|name| name == target.name) {
-            let (asked, learned) = (target.name, learned.join(", "));
-            return Err(Error::Invalid(format!(
-                "--target {asked}: the model was learned for {learned}, where a decision has another price; learn it with \
-                 ah-train --target {asked}, or write it anyway with --force"
-            )));
-        }
         let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
         let output = (target.files)(&Request { ranked, ..*request })?;
         let package = names::package(request.model);
@@ -107,11 +109,16 @@ pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error>
     }
 }
 
-/// Returns the targets that a model was learned for, else [`RUST`].
-pub fn targets_of(model: &Model) -> Vec<&'static Target> {
+/// Returns the targets that a model was learned for, of those that write a file with the ending of `into` if there is one; else
+/// [`RUST`].
+pub fn targets_of(model: &Model, into: Option<&Path>) -> Vec<&'static Target> {
     let learned = learned_for(model);
-    let targets: Vec<&Target> =
-        TARGETS.iter().filter(|target| learned.iter().any(|name| name == target.name)).collect();
+    let ending = into.map(|path| path.extension().unwrap_or_default());
+    let serves = |target: &&Target| {
+        learned.iter().any(|name| name == target.name)
+            && ending.is_none_or(|ending| target.endings.iter().any(|expected| ending == *expected))
+    };
+    let targets: Vec<&Target> = TARGETS.iter().filter(serves).collect();
     if targets.is_empty() { vec![&RUST] } else { targets }
 }
 

@@ -18,9 +18,12 @@ pub fn main() -> ExitCode {
 /// Prints the report: the diff is data and goes to standard output, everything else to standard error. Returns the exit code.
 fn run(arguments: &Arguments) -> Result<u8, Error> {
     let model = Model::read(&arguments.model)?;
-    let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
-    let learned = targets_of(&model);
+    let learned = targets_of(&model, arguments.into.as_deref());
     let targets = if arguments.target.is_empty() { &learned } else { &arguments.target };
+    if !arguments.rows.is_empty() && targets.iter().all(|target| target.name != crate::TABLE.name) {
+        return Err(Error::Usage("--rows: expected --target table, which alone reads a log".to_owned()));
+    }
+    let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
     let report = generate(&Request {
         model: &model,
         targets,

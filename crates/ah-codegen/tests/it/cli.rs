@@ -157,6 +157,19 @@ fn a_model_becomes_what_it_was_learned_for() {
     assert_eq!(codegen(at, &["model.json", "--mode", "check"]).0, 0);
     let (code, _, err) = codegen(at, &["model.json", "--target", "c"]);
     assert!(code == 3 && err.contains("learned for python, model-file"), "{err}");
+    // Nothing is written where one target is refused.
+    let (code, _, _) = codegen(at, &["model.json", "--target", "python,c", "--out", "new"]);
+    assert!(code == 3 && !at.join("new").exists());
+    // Of several targets, --into writes the one that its ending names.
+    let both = serde_json::json!({ "target": { "value": ["c", "rust"], "from": "flag" } });
+    model.provenance.parameters.insert("settings".to_owned(), both);
+    model.write(&at.join("model.json")).unwrap();
+    let (code, _, err) = codegen(at, &["model.json", "--into", "picker.rs"]);
+    assert!(code == 0 && err.starts_with("rust: wrote picker.rs"), "{err}");
+    for flags in [["--rows", "train.txt"], ["--runtime-path", "x"]] {
+        let (code, _, err) = codegen(at, &[&["model.json"], &flags[..]].concat());
+        assert_eq!(code, 2, "{flags:?} would have no effect: {err}");
+    }
 }
 
 #[test]

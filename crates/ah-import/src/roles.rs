@@ -51,6 +51,14 @@ impl Roles {
         let unused = table.columns.iter().enumerate().filter(is_unused).map(|(_, name)| name.clone());
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
         let unit = params.unit.or_else(|| named_unit(params)).or(defaults.tool.map(|_| Unit::Ms));
+        if unit.is_none() && params.time.iter().any(|column| Unit::named_by(column).is_some()) {
+            let expected = "one unit for all columns of --time";
+            return Err(Error::parameter(
+                "--unit",
+                expected,
+                format_args!("none, and {}", listed(&params.time)),
+            ));
+        }
         let of_tool = defaults.tool.iter().flat_map(|tool| tool.failed);
         let rules = TimeRules {
             unit: unit.unwrap_or_default(),

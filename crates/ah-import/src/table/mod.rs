@@ -24,6 +24,9 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         {
             json::open_lines(path, text, params.rows.as_deref())
         }
+        Format::Csv if params.rows.is_some() => {
+            Err(Error::parameter("--rows", "tables of JSON", path.display()))
+        }
         Format::Csv => delimited::open(path, text),
         Format::Jsonl => json::open_lines(path, text, params.rows.as_deref()),
         Format::Json => json::open_document(path, text, params.rows.as_deref()),

@@ -175,6 +175,7 @@ fn flags_that_do_not_fit_together() {
         ImportParams { features: names("M,M"), ..params.clone() },
         ImportParams { time: names("BLOCK_M"), ..params.clone() },
         ImportParams { features: Vec::new(), set: names("feedback=3"), ..params.clone() },
+        ImportParams { rows: Some("results".to_owned()), ..params.clone() },
     ]
     .map(|params| folder.error(&params));
     assert_snapshot!(errors.join("\n"), @r#"
@@ -186,6 +187,7 @@ fn flags_that_do_not_fit_together() {
     --features: expected each column once, found "M" twice
     --time: expected a column that is not the choice, found "BLOCK_M"
     --features: expected other names than those of the log's own columns; rename it in the table, found "feedback"
+    --rows: expected tables of JSON, found timings.csv
     "#);
 }
 
@@ -231,6 +233,11 @@ fn a_column_of_units_is_a_question() {
     assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ns, us, ms or s), found none, and a column "time_unit", which is not read"#);
     params.unit = Some(ah_import::Unit::Ns);
     assert!(folder.log(&params).ends_with("1,a,0.00002\n2,a,0.00001\n"));
+
+    let folder = Folder::new();
+    let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");
+    (params.features, params.choice, params.time) = (names("n"), names("choice"), names("a_ms,b_us"));
+    assert_snapshot!(folder.error(&params), @"--unit: expected one unit for all columns of --time, found none, and a_ms, b_us");
 }
 
 /// An import once replaced `train.txt.partial`, whoever wrote it.

@@ -51,12 +51,15 @@ impl Roles {
         let unused = table.columns.iter().enumerate().filter(is_unused).map(|(_, name)| name.clone());
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
         let unit = params.unit.or_else(|| named_unit(params)).or(defaults.tool.map(|_| Unit::Ms));
-        if unit.is_none() && params.time.iter().any(|column| Unit::named_by(column).is_some()) {
-            let expected = "one unit for all columns of --time";
+        // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
+        let named: Vec<&String> =
+            times.iter().map(|c| &c.name).filter(|c| Unit::named_by(c).is_some()).collect();
+        if unit.is_none() && !params.higher_is_better && !named.is_empty() {
+            let expected = "the unit of all times (ns, us, ms or s)";
             return Err(Error::parameter(
                 "--unit",
                 expected,
-                format_args!("none, and {}", listed(&params.time)),
+                format_args!("none, and columns {}", listed(named)),
             ));
         }
         let of_tool = defaults.tool.iter().flat_map(|tool| tool.failed);

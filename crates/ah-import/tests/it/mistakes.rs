@@ -237,7 +237,10 @@ fn a_column_of_units_is_a_question() {
     let folder = Folder::new();
     let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("a_ms,b_us"));
-    assert_snapshot!(folder.error(&params), @"--unit: expected one unit for all columns of --time, found none, and a_ms, b_us");
+    assert_snapshot!(folder.error(&params), @"--unit: expected the unit of all times (ns, us, ms or s), found none, and columns a_ms, b_us");
+    let mut params = ImportParams { wide: true, ..folder.table("wide.csv", "n,sort_ns,hash_ns\n1,20,30\n") };
+    (params.features, params.choice, params.time) = (names("n"), Vec::new(), Vec::new());
+    assert_snapshot!(folder.error(&params), @"--unit: expected the unit of all times (ns, us, ms or s), found none, and columns sort_ns, hash_ns");
 }
 
 /// An import once replaced `train.txt.partial`, whoever wrote it.

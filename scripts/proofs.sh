@@ -12,6 +12,8 @@ step() {
   "$@" || failed+=("$what")
   echo "$what: $((SECONDS - begin)) s"
 }
+# The tests start the tools and the examples.
+cargo build --workspace --bins --examples --quiet
 step "tests that take minutes" cargo test --workspace --quiet --no-fail-fast --test it -- --ignored
 step "Slurm" scripts/slurm/test.sh
 step "the wheel, built and used" scripts/wheel.sh

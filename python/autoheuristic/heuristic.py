@@ -17,7 +17,7 @@ from typing import Any, Callable, Union
 from . import device
 from .errors import HeuristicError
 
-NEEDED = ("FEATURES", "CHOICES", "FALLBACK", "choose_among", "ranked", "device_mismatch")
+NEEDED = ("FEATURES", "CHOICES", "FALLBACK", "choose_among", "ranked")
 Source = Union[str, "os.PathLike[str]", ModuleType]
 
 
@@ -47,7 +47,8 @@ class Heuristic:
         """The choice that the promise was made against."""
         self.choose_among: Callable[..., str | None] = module.choose_among
         """``choose_among(offered, *values)`` returns the name of the pick; ``None`` where the heuristic declines."""
-        self._ranked, self.mismatch = module.ranked, module.device_mismatch
+        self._ranked = module.ranked
+        self._mismatch: Callable[..., str | None] | None = getattr(module, "device_mismatch", None)
         self.is_boosted = hasattr(module, "_MASKED")
         """Whether it adds up trees, in code that ``torch.compile`` cannot trace."""
 
@@ -60,6 +61,14 @@ class Heuristic:
         if picked in offered:
             yield picked
             yield from (name for name in self._ranked(*values) if name in offered and name != picked)
+
+    def mismatch(self) -> str | None:
+        """Returns on which device to ask instead; ``None`` on this one, and where the log named none."""
+        if self._mismatch is None:
+            return None
+        here = device.current()
+        identity = {"capability": tuple(here["capability"]), "shared_memory": here["shared_memory"]}
+        return self._mismatch(here["name"], here["multiprocessors"], **identity)
 
     def check_choices(self, names: Sequence[str]) -> None:
         """Checks that the heuristic chooses among these configurations.
@@ -84,10 +93,7 @@ def for_this_device(sources: Iterable[Source]) -> Heuristic:
     """
     mismatches = []
     for heuristic in map(Heuristic, sources):
-        here = device.current()
-        identity = {"capability": tuple(here["capability"]), "shared_memory": here["shared_memory"]}
-        mismatch = heuristic.mismatch(here["name"], here["multiprocessors"], **identity)
-        if mismatch is None:
+        if (mismatch := heuristic.mismatch()) is None:
             return heuristic
         mismatches.append(f"{heuristic.shown}: {mismatch}")
     raise HeuristicError(f"no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it")

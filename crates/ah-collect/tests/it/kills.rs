@@ -56,7 +56,7 @@ fn choices(text: &str) -> (Vec<String>, HashMap<String, BTreeSet<String>>) {
 #[ignore = "1,000 kills take minutes"]
 fn kills_cost_the_input_in_hand_and_nothing_else() {
     let (begin, mut rng) = (Instant::now(), sampling::Seed(7, 0).rng());
-    let (mut kills, mut logs, mut torn) = (0, 0, 0);
+    let (mut kills, mut logs, mut torn, mut torn_outcomes) = (0, 0, 0, 0);
     while kills < KILLS {
         let (folder, whole) = (Folder::new(), undisturbed(logs));
         let lines: BTreeSet<_> = whole.lines().collect();
@@ -79,9 +79,12 @@ fn kills_cost_the_input_in_hand_and_nothing_else() {
         let text = folder.read("train.txt");
         assert_eq!(choices(&text), choices(&whole), "the same inputs in the same order, and no input short");
         let outcomes = folder.read("train.txt.outcomes.jsonl");
-        assert!(outcomes.lines().all(|line| line.ends_with('}')), "{outcomes}");
+        // A torn line is ended and no record: shards share the file, so nobody cuts it off.
+        assert!(outcomes.lines().all(|line| line.starts_with("{\"input\":\"")), "{outcomes}");
+        torn_outcomes += outcomes.lines().filter(|line| !line.ends_with('}')).count();
         logs += 1;
     }
+    assert!(torn_outcomes < 5, "{torn_outcomes} torn lines of outcomes");
     let _ = std::io::Write::write_fmt(
         &mut std::io::stderr(),
         format_args!("{kills} kills, {logs} logs, {torn} torn lines, in {:.0?}\n", begin.elapsed()),

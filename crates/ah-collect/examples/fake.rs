@@ -4,6 +4,7 @@
 //! ```text
 //! ah-collect --worker target/debug/examples/fake                # choices that hang or crash are not offered
 //! ah-collect --worker "target/debug/examples/fake faults"       # they are, and do so on even sizes
+//! ah-collect --worker "target/debug/examples/fake nan"          # the slow choice takes no number of milliseconds
 //! ```
 //!
 //! Its clock is invented: a time depends on the input, the choice and the number of samples taken, so two
@@ -18,7 +19,7 @@ use rand::Rng as _;
 
 /// The behaviour of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+enum Behaviour {
     /// Its time is proportional to the size.
     Steady,
     /// Faster below 1000 elements, slower above.
@@ -41,23 +42,25 @@ enum Manner {
     Losing,
 }
 
-const MANNERS: [(&str, Manner); 10] = [
-    ("steady", Manner::Steady),
-    ("small_is_fast", Manner::SmallIsFast),
-    ("slow", Manner::Slow),
-    ("noisy", Manner::Noisy),
-    ("failing", Manner::Failing),
-    ("failing_late", Manner::FailingLate),
-    ("wrong", Manner::Wrong),
-    ("hanging", Manner::Hanging),
-    ("crashing", Manner::Crashing),
-    ("losing", Manner::Losing),
+const BEHAVIOURS: [(&str, Behaviour); 10] = [
+    ("steady", Behaviour::Steady),
+    ("small_is_fast", Behaviour::SmallIsFast),
+    ("slow", Behaviour::Slow),
+    ("noisy", Behaviour::Noisy),
+    ("failing", Behaviour::Failing),
+    ("failing_late", Behaviour::FailingLate),
+    ("wrong", Behaviour::Wrong),
+    ("hanging", Behaviour::Hanging),
+    ("crashing", Behaviour::Crashing),
+    ("losing", Behaviour::Losing),
 ];
 
 /// The fake device.
 struct Fake {
     experiment: Experiment,
     has_faults: bool,
+    /// How many times longer the slow choice takes.
+    slow: f64,
     /// The real duration of a sample.
     pace: Duration,
 }
@@ -66,7 +69,7 @@ struct Fake {
 struct FakeInput {
     size: f64,
     noise: Rng,
-    samples: [u32; MANNERS.len()],
+    samples: [u32; BEHAVIOURS.len()],
 }
 
 fn main() -> std::io::Result<()> {
@@ -77,13 +80,19 @@ fn main() -> std::io::Result<()> {
         ..Optimization::new("fake")
     };
     let device = Device::Cpu(Cpu { model: "fake".to_owned(), cores: 1, ..Cpu::default() });
-    let choices = MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let choices = BEHAVIOURS.iter().map(|(name, _)| (*name).to_owned()).collect();
     // Its times are invented, so a busy machine must not end the samples of a choice.
     let timing = TimingPolicy { max_samples: 10, budget_ms: 60_000.0, ..TimingPolicy::default() };
     let experiment = Experiment { simulated: true, ..Experiment::new(optimization, device, choices, timing) };
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
-    let has_faults = std::env::args().nth(1).is_some_and(|argument| argument == "faults");
-    ah_measure::serve(Ok::<_, String>(Fake { experiment, has_faults, pace: Duration::from_micros(pace) }))
+    let is_asked = |argument| std::env::args().nth(1).is_some_and(|given| given == argument);
+    let (has_faults, slow) = (is_asked("faults"), if is_asked("nan") { f64::NAN } else { 10.0 });
+    ah_measure::serve(Ok::<_, String>(Fake {
+        experiment,
+        has_faults,
+        slow,
+        pace: Duration::from_micros(pace),
+    }))
 }
 
 impl Fake {
@@ -117,16 +126,18 @@ impl BenchmarkRunner for Fake {
         if size > 90_000.0 {
             return Err(Failure::skipped("out of memory: more than 90000 elements do not fit"));
         }
-        Ok(FakeInput { size, noise: rng.clone(), samples: [0; MANNERS.len()] })
+        Ok(FakeInput { size, noise: rng.clone(), samples: [0; BEHAVIOURS.len()] })
     }
 
     fn check(&mut self, input: &mut FakeInput, choice: ChoiceId) -> Result<(), Failure> {
-        match MANNERS[choice.index()].1 {
-            Manner::Hanging | Manner::Crashing | Manner::Losing if !self.has_faults => {
+        match BEHAVIOURS[choice.index()].1 {
+            Behaviour::Hanging | Behaviour::Crashing | Behaviour::Losing if !self.has_faults => {
                 Err(Failure::skipped("only with the argument `faults`"))
             }
-            Manner::Wrong => Err(Failure::failed("wrong result: relative error 1 (at most 1e-6 expected)")),
-            Manner::Crashing if self.faults(input) => std::process::abort(),
+            Behaviour::Wrong => {
+                Err(Failure::failed("wrong result: relative error 1 (at most 1e-6 expected)"))
+            }
+            Behaviour::Crashing if self.faults(input) => std::process::abort(),
             _ => Ok(()),
         }
     }
@@ -137,24 +148,24 @@ impl BenchmarkRunner for Fake {
         choice: ChoiceId,
         burst: Burst,
     ) -> Result<Times, Failure> {
-        let manner = MANNERS[choice.index()].1;
+        let behaviour = BEHAVIOURS[choice.index()].1;
         let mut times = Vec::new();
         for _ in 0..burst.samples {
             std::thread::sleep(self.pace);
             input.samples[choice.index()] += 1;
-            let factor = match manner {
-                Manner::SmallIsFast if input.size < 1000.0 => 0.5,
-                Manner::SmallIsFast => 1.5,
-                Manner::Slow => 10.0,
-                Manner::Noisy => input.noise.random_range(1.0..1.5),
-                Manner::Failing => return Err(Failure::failed("this choice always fails")),
-                Manner::FailingLate if input.samples[choice.index()] > 3 => {
+            let factor = match behaviour {
+                Behaviour::SmallIsFast if input.size < 1000.0 => 0.5,
+                Behaviour::SmallIsFast => 1.5,
+                Behaviour::Slow => self.slow,
+                Behaviour::Noisy => input.noise.random_range(1.0..1.5),
+                Behaviour::Failing => return Err(Failure::failed("this choice always fails")),
+                Behaviour::FailingLate if input.samples[choice.index()] > 3 => {
                     return Err(Failure::failed("this choice fails after a while"));
                 }
-                Manner::Hanging if self.faults(input) => loop {
+                Behaviour::Hanging if self.faults(input) => loop {
                     std::thread::park();
                 },
-                Manner::Losing if self.faults(input) => {
+                Behaviour::Losing if self.faults(input) => {
                     return Err(Failure::DeviceLost("an illegal address was encountered".to_owned()));
                 }
                 _ => 1.0,

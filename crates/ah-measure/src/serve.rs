@@ -127,7 +127,11 @@ impl<R: BenchmarkRunner> Session<R> {
             }
             Request::Time { cells } => {
                 return self.cells(&cells, out, |runner, input, choice, burst| {
-                    Ok(json!({ "ms": runner.run_benchmark(input, choice, burst)? }))
+                    let times = runner.run_benchmark(input, choice, burst)?;
+                    match times.iter().find(|ms| !ms.is_finite()) {
+                        Some(ms) => Err(Failure::failed(format!("a benchmark took {ms} ms"))),
+                        None => Ok(json!({ "ms": times })),
+                    }
                 });
             }
             Request::Describe { .. } => Ok(json!(Description::of(self.runner.experiment()))),

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use ah_types::log;
-use common::{Folder, fake, fake_worker, faulty, feedback, refused, skipped, succeed};
+use common::{Folder, fake, fake_to, fake_worker, faulty, feedback, refused, skipped, succeed};
 
 #[test]
 fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
@@ -53,6 +53,20 @@ fn several_devices_share_one_sequence_and_one_log() {
         inputs
     };
     assert_eq!(sorted(&one), sorted(&many));
+}
+
+#[test]
+fn a_time_that_is_no_number_fails_its_choice_alone() {
+    let folder = Folder::new();
+    let stderr = succeed(fake_to(&folder, "collect", "nan").args(["--num-samples", "5"]));
+    assert!(stderr.contains("failed 5 times (slow): a benchmark took NaN ms"), "{stderr}");
+    let log = folder.read("train.txt");
+    let times = |choice: &str| -> Vec<String> {
+        let rows = log.lines().filter(|row| row.split(',').nth(2) == Some(choice));
+        rows.map(|row| row.rsplit(',').next().unwrap().to_owned()).collect()
+    };
+    assert!(times("slow").len() == 5 && times("slow").iter().all(|ms| ms == "inf"), "{log}");
+    assert!(times("steady").len() >= 5 && times("steady").iter().all(|ms| ms != "inf"), "{log}");
 }
 
 #[test]

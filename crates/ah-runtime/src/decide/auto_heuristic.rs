@@ -184,10 +184,8 @@ impl AutoHeuristic {
             (false, false) => "not enabled".to_owned(),
         };
         let mut text = format!("{}: {state}; fallback {}", self.name, self.choices[self.fallback]);
-        for binding in &bindings.serving {
-            let heuristic = binding.heuristic();
-            let version = heuristic.version().unwrap_or("unknown");
-            let _ = write!(text, "\n  {} serves (version {version})", heuristic.name());
+        for (name, version) in bindings.versions() {
+            let _ = write!(text, "\n  {name} serves (version {version})");
         }
         for (name, misfit) in &bindings.misfits {
             let _ = write!(text, "\n  {name} does not: {misfit}");

@@ -2,7 +2,6 @@
 //! positions.
 
 use std::cell::Cell;
-use std::fmt;
 use std::sync::Arc;
 
 use ah_types::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
@@ -79,10 +78,6 @@ impl Binding {
         })
     }
 
-    pub(super) fn heuristic(&self) -> &dyn Heuristic {
-        &*self.heuristic
-    }
-
     /// Returns the decision point's position of the choice to take.
     pub(super) fn decide(
         &self,
@@ -126,18 +121,8 @@ impl Binding {
     }
 }
 
-impl fmt::Debug for Binding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Binding")
-            .field("heuristic", &self.heuristic.name())
-            .field("slots", &self.slots)
-            .field("choices", &self.choices)
-            .finish_non_exhaustive()
-    }
-}
-
 /// All heuristics of a decision point, in order, at one generation of the registry.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Bindings {
     pub(super) generation: u64,
     /// The heuristics that serve.
@@ -188,11 +173,9 @@ impl Bindings {
     }
 
     /// Returns the names and versions of the heuristics that serve.
-    fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.serving.iter().map(|binding| {
-            let heuristic = binding.heuristic();
-            (heuristic.name(), heuristic.version().unwrap_or("unknown"))
-        })
+    pub(super) fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let heuristics = self.serving.iter().map(|binding| &binding.heuristic);
+        heuristics.map(|heuristic| (heuristic.name(), heuristic.version().unwrap_or("unknown")))
     }
 
     /// Reports, if these bindings differ from those `before`, which versions decide, and which are refused by a pin or for their fallback.

@@ -1,6 +1,5 @@
 //! Setting up a MultiKernel.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -9,7 +8,6 @@ use std::time::Instant;
 use ah_types::{Error, FeatureKind, Scalar, TimingPolicy};
 use arc_swap::ArcSwap;
 
-use super::event::Events;
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
 use super::picker::{Eligibility, Picker};
@@ -172,20 +170,20 @@ impl<F> Builder<F> {
         let picker = Picker {
             eligible,
             table: ArcSwap::from_pointee(table),
-            changing: Mutex::new(()),
-            claimed: Mutex::new(HashSet::new()),
-            events: Events::default(),
+            changing: Mutex::default(),
+            claimed: Mutex::default(),
+            events: Mutex::default(),
             policy: self.policy,
             timer: self.timer,
             measures: lookup.is_none(),
             forced,
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
-            given_up: Mutex::new(HashSet::new()),
+            given_up: Mutex::default(),
             warnings: Warnings::new(false),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             files,
-            writing: Mutex::new(()),
+            writing: Mutex::default(),
             head,
             decision,
         };

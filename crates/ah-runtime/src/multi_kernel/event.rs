@@ -1,12 +1,6 @@
 //! Events of a MultiKernel and their reasons, for `explain` and the `log` crate.
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::Mutex;
-
 use ah_types::shown::time;
-
-use crate::sync::lock;
 
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -24,10 +18,11 @@ pub enum Miss {
 }
 
 /// An event off the hot path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The text shows the fields.
 pub enum Event {
     /// The kernels were measured.
+    #[error("measured [{context}] because {miss}: {}", won(winner.as_ref()))]
     Measured {
         miss: Miss,
         context: String,
@@ -35,63 +30,23 @@ pub enum Event {
         winner: Option<(String, f64)>,
     },
     /// A dimension got its second value and is dynamic from now on.
+    #[error("{feature} is dynamic from now on: it was {first} and is {second}")]
     Dynamic { feature: String, first: f64, second: f64 },
     /// A kernel failed while it was measured.
+    #[error("{kernel} failed for [{context}]: {reason}")]
     Failed { kernel: String, reason: String, context: String },
     /// The limit of remembered picks is reached; nothing more is measured.
+    #[error(
+        "{picks} picks are remembered, so no more are measured: raise `max_picks`, make a dimension dynamic, or learn a \
+         heuristic from the log; {miss}"
+    )]
     Limit { picks: usize, miss: Miss },
     /// The recording has no pick, and a program that looks up measures nothing.
+    #[error("the recording has no pick for [{context}], so the fallback runs; {miss}")]
     NotRecorded { miss: Miss, context: String },
 }
 
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Measured { miss, context, winner: Some((kernel, ms)) } => {
-                let ms = time(*ms);
-                write!(f, "measured [{context}] because {miss}: {kernel} wins with {ms}")
-            }
-            Self::Measured { miss, context, winner: None } => {
-                write!(f, "measured [{context}] because {miss}: every kernel failed")
-            }
-            Self::Dynamic { feature, first, second } => {
-                write!(f, "{feature} is dynamic from now on: it was {first} and is {second}")
-            }
-            Self::Failed { kernel, reason, context } => {
-                write!(f, "{kernel} failed for [{context}]: {reason}")
-            }
-            Self::Limit { picks, miss } => write!(
-                f,
-                "{picks} picks are remembered, so no more are measured: raise `max_picks`, make a dimension \
-                 dynamic, or learn a heuristic from the log; {miss}"
-            ),
-            Self::NotRecorded { miss, context } => {
-                write!(f, "the recording has no pick for [{context}], so the fallback runs; {miss}")
-            }
-        }
-    }
-}
-
-/// The last events.
-#[derive(Debug, Default)]
-pub(super) struct Events(Mutex<VecDeque<Event>>);
-
-impl Events {
-    const KEPT: usize = 64;
-
-    pub(super) fn add(&self, name: &str, event: Event) {
-        match event {
-            Event::Failed { .. } | Event::Limit { .. } => log::warn!("{name}: {event}"),
-            _ => log::info!("{name}: {event}"),
-        }
-        let mut events = lock(&self.0);
-        if events.len() == Self::KEPT {
-            events.pop_front();
-        }
-        events.push_back(event);
-    }
-
-    pub(super) fn all(&self) -> Vec<Event> {
-        lock(&self.0).iter().cloned().collect()
-    }
+fn won(winner: Option<&(String, f64)>) -> String {
+    winner
+        .map_or("every kernel failed".to_owned(), |(kernel, ms)| format!("{kernel} wins with {}", time(*ms)))
 }

@@ -122,7 +122,7 @@ impl<F> MultiKernel<F> {
     /// Returns the last 64 events off the hot path, oldest first.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
-        self.picker.events.all()
+        self.picker.events()
     }
 
     /// Describes in words who decides, every remembered pick (guards, time, the second best kernel's time), and the

@@ -1,6 +1,6 @@
 //! Picks the kernel to run: the part of a MultiKernel that does not know the kernels' type.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use ah_types::shown::time;
 use ah_types::{Failure, Feature, Outcome, Scalar, TimingPolicy, median};
 use arc_swap::ArcSwap;
 
-use super::event::{Event, Events, Miss};
+use super::event::{Event, Miss};
 use super::measure::winner;
 use super::picks::{self, Head, Pick, Table, Widening};
 use super::trial::Timer;
@@ -34,7 +34,8 @@ pub(super) struct Picker {
     pub(super) changing: Mutex<()>,
     /// The keys that a thread is measuring. Others run the fallback meanwhile, so nothing is measured twice.
     pub(super) claimed: Mutex<HashSet<u64>>,
-    pub(super) events: Events,
+    /// The last events off the hot path.
+    pub(super) events: Mutex<VecDeque<Event>>,
     pub(super) policy: TimingPolicy,
     pub(super) timer: Timer,
     /// Files that get every pick: the cache on disk, and a recording.
@@ -68,6 +69,9 @@ impl Drop for Claim<'_> {
         lock(self.0).remove(&self.1);
     }
 }
+
+/// The events that are kept.
+const EVENTS: usize = 64;
 
 /// Most keys remembered as given up. Beyond it a call only pays for looking again.
 const MAX_GIVEN_UP: usize = 4096;
@@ -159,9 +163,27 @@ impl Picker {
         self.measure(key, values, miss, measure).unwrap_or(fallback)
     }
 
+    /// Logs an event, and keeps the last of them.
+    fn report(&self, event: Event) {
+        let level = match event {
+            Event::Failed { .. } | Event::Limit { .. } => log::Level::Warn,
+            _ => log::Level::Info,
+        };
+        log::log!(level, "{}: {event}", self.decision.name());
+        let mut events = lock(&self.events);
+        if events.len() == EVENTS {
+            events.pop_front();
+        }
+        events.push_back(event);
+    }
+
+    pub(super) fn events(&self) -> Vec<Event> {
+        lock(&self.events).iter().cloned().collect()
+    }
+
     fn report_limit(&self, picks: usize, miss: Miss) {
         if !self.limit_reported.swap(true, Ordering::Relaxed) {
-            self.events.add(self.decision.name(), Event::Limit { picks, miss });
+            self.report(Event::Limit { picks, miss });
         }
     }
 
@@ -182,7 +204,7 @@ impl Picker {
             Some((slot, guard)) => {
                 let feature = &self.features()[slot].name;
                 let found = format!("{feature} = {}", values[slot].to_value());
-                Miss::Guard { guard: guard.of(feature).to_string(), found }
+                Miss::Guard { guard: guard.of(feature), found }
             }
         }
     }
@@ -199,7 +221,7 @@ impl Picker {
         });
         for &Widening { slot, first, second } in &widened {
             let feature = self.features()[slot].name.clone();
-            self.events.add(self.decision.name(), Event::Dynamic { feature, first, second });
+            self.report(Event::Dynamic { feature, first, second });
         }
         !widened.is_empty()
     }
@@ -213,8 +235,7 @@ impl Picker {
         for (kernel, outcome) in outcomes.iter().enumerate() {
             if let Err(Failure::Failed(reason)) = outcome {
                 let (kernel, reason) = (self.name_of(kernel), reason.clone());
-                let event = Event::Failed { kernel, reason, context: context.clone() };
-                self.events.add(self.decision.name(), event);
+                self.report(Event::Failed { kernel, reason, context: context.clone() });
             }
         }
         let mut medians: Box<[Option<f64>]> =
@@ -252,7 +273,7 @@ impl Picker {
             }
             full.then(|| table.len())
         });
-        self.events.add(self.decision.name(), event);
+        self.report(event);
         match full {
             None => self.write_files(),
             Some(remembered) => self.report_limit(remembered, miss),
@@ -267,15 +288,14 @@ impl Picker {
         if self.change(|table| table.add_panic(kernel, values)) {
             self.write_files();
         }
-        let event = Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) };
-        self.events.add(self.decision.name(), event);
+        self.report(Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) });
     }
 
     fn give_up(&self, key: u64, event: Event) {
         let mut given_up = lock(&self.given_up);
         if given_up.len() < MAX_GIVEN_UP && given_up.insert(key) {
             drop(given_up);
-            self.events.add(self.decision.name(), event);
+            self.report(event);
         }
     }
 
@@ -324,7 +344,7 @@ impl Picker {
         }
         for pick in table.picks() {
             let features = self.features().iter();
-            let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
+            let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name));
             let guards = guards.collect::<Vec<_>>().join(" and ");
             let ms = |kernel: usize| time(pick.ms[kernel].unwrap_or(f64::INFINITY));
             let _ = write!(text, "\n{} takes {} while {guards}", self.name_of(pick.kernel), ms(pick.kernel));
@@ -332,7 +352,7 @@ impl Picker {
                 let _ = write!(text, "; then {} {}", self.name_of(second), ms(second));
             }
         }
-        for event in self.events.all() {
+        for event in self.events() {
             let _ = write!(text, "\n- {event}");
         }
         text

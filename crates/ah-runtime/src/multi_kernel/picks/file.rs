@@ -12,8 +12,7 @@
 //! program's. A file is replaced whole, so that no reader sees part of one; of
 //! several processes, the last one wins.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use ah_types::artefact;
@@ -26,7 +25,7 @@ use crate::environment::file_name;
 use crate::files;
 
 /// A pick takes about 300 bytes, so no honest file is this large.
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_MIB: u64 = 16;
 
 /// The head of a file of picks: the kernels, features and device that it is for. All must agree.
 #[derive(Clone, Debug)]
@@ -97,17 +96,10 @@ impl Head {
 pub(crate) fn read(path: &Path, head: &Head) -> Result<Vec<Pick>, String> {
     let io = |source| format!("{}: cannot read the picks: {source}", path.display());
     let invalid = |reason| format!("{}: not the picks of this program: {reason}", path.display());
-    files::expect_regular(path).map_err(io)?;
-    let file = match File::open(path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        file => file.map_err(io)?,
-    };
-    let mut text = String::new();
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(io)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(invalid(format!("expected at most {MAX_BYTES} bytes")));
+    match files::expect_regular(path).and_then(|()| artefact::read_text(path, MAX_MIB)) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        text => head.parse(&text.map_err(io)?).map_err(invalid),
     }
-    head.parse(&text).map_err(invalid)
 }
 
 /// Replaces a file by the picks of a table. The same picks give the same bytes.

@@ -1,6 +1,5 @@
 //! Guards: the conditions under which a remembered pick holds.
 
-use std::fmt;
 use std::sync::Arc;
 
 use ah_types::Scalar;
@@ -62,8 +61,12 @@ impl Guard {
 
     /// Returns the guard with this feature's name, for example `512 < m <= 1024`.
     #[must_use]
-    pub fn of<'a>(&'a self, feature: &'a str) -> impl fmt::Display + 'a {
-        NamedGuard { guard: self, feature }
+    pub fn of(&self, feature: &str) -> String {
+        match self {
+            Self::Is(name) => format!("{feature} == {name:?}"),
+            Self::Equals(x) => format!("{feature} == {x}"),
+            Self::Within(Bucket { above, up_to }) => format!("{above} < {feature} <= {up_to}"),
+        }
     }
 }
 
@@ -71,21 +74,5 @@ impl Bucket {
     #[inline]
     fn holds(&self, x: f64) -> bool {
         x > self.above && x <= self.up_to
-    }
-}
-
-struct NamedGuard<'a> {
-    guard: &'a Guard,
-    feature: &'a str,
-}
-
-impl fmt::Display for NamedGuard<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let feature = self.feature;
-        match self.guard {
-            Guard::Is(name) => write!(f, "{feature} == {name:?}"),
-            Guard::Equals(x) => write!(f, "{feature} == {x}"),
-            Guard::Within(Bucket { above, up_to }) => write!(f, "{above} < {feature} <= {up_to}"),
-        }
     }
 }

@@ -126,28 +126,20 @@ impl Table {
             .find(|(slot, guard)| !values.get(*slot).is_some_and(|v| guard.holds(*v)))
     }
 
-    /// Returns each dimension that gets its second value here.
+    /// Returns each dimension that may become dynamic and gets its second value here.
     pub(crate) fn widenings(&self, values: &[Scalar<'_>]) -> Vec<Widening> {
         let widening = |(slot, value): (usize, &Scalar<'_>)| {
-            let second = value.number()?;
-            Some(Widening { slot, first: self.other_value(slot, second)?, second })
+            let second = value.number().filter(|x| !x.is_nan())?;
+            let other = |pick: &Arc<Pick>| match pick.guards[slot] {
+                Guard::Equals(x) if x != second => Some(x),
+                _ => None,
+            };
+            let may_widen = self.treatments[slot] == Treatment::Exact
+                && self.dimensions[slot].kind == DimensionKind::Automatic;
+            let first = self.picks.values().filter(|_| may_widen).filter_map(other).min_by(f64::total_cmp)?;
+            Some(Widening { slot, first, second })
         };
         values.iter().take(self.treatments.len()).enumerate().filter_map(widening).collect()
-    }
-
-    /// Returns a remembered value other than this one, if the dimension may become dynamic.
-    fn other_value(&self, slot: usize, value: f64) -> Option<f64> {
-        if self.treatments[slot] != Treatment::Exact
-            || self.dimensions[slot].kind != DimensionKind::Automatic
-            || value.is_nan()
-        {
-            return None;
-        }
-        let other = |pick: &Arc<Pick>| match pick.guards[slot] {
-            Guard::Equals(x) if x != value => Some(x),
-            _ => None,
-        };
-        self.picks.values().filter_map(other).min_by(f64::total_cmp)
     }
 
     /// Makes these dimensions dynamic.

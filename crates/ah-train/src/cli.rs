@@ -116,23 +116,30 @@ impl ImportArgs {
     }
 }
 
+/// A model, and the logs to judge it on.
 #[derive(Args)]
-#[command(after_help = EVALUATE_EXAMPLES)]
-pub struct EvaluateArgs {
+pub struct JudgingArgs {
     /// The model.
     pub model: PathBuf,
     /// The logs, plain or gzip, judged together.
     #[arg(required = true)]
     pub logs: Vec<PathBuf>,
-    /// Write one line for each input: its features, a tab, the choices best first joined by `;`.
-    #[arg(long, value_name = "OUT.tsv")]
-    pub decisions: Option<PathBuf>,
     /// A file with the weights of inputs, as for a training.
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = EVALUATE_EXAMPLES)]
+pub struct EvaluateArgs {
+    #[command(flatten)]
+    pub judging: JudgingArgs,
+    /// Write one line for each input: its features, a tab, the choices best first joined by `;`.
+    #[arg(long, value_name = "OUT.tsv")]
+    pub decisions: Option<PathBuf>,
     /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
@@ -141,20 +148,11 @@ pub struct EvaluateArgs {
 #[derive(Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub struct ReportArgs {
-    /// The model.
-    pub model: PathBuf,
-    /// The logs, plain or gzip, judged together.
-    #[arg(required = true)]
-    pub logs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub judging: JudgingArgs,
     /// Where to write the page.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
-    /// A file with the weights of inputs, as for a training.
-    #[arg(long, value_name = "FILE")]
-    pub weights: Option<PathBuf>,
-    /// Skip malformed rows and count them.
-    #[arg(long)]
-    pub skip_bad_rows: bool,
 }
 
 #[derive(Args)]

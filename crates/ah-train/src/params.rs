@@ -2,7 +2,6 @@
 //! optimization's file.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -10,7 +9,7 @@ use std::str::FromStr;
 use ah_cli::arguments::one_of;
 use ah_types::{Objective, PromiseMode, Target, named};
 use serde::de::{Deserializer, Error as _};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// The parameters of a training. A setting that is `None` or empty is not given: the next layer's counts.
 // On the command line, the doc comments are the help texts. A file gives the settings alone, not what is read.
@@ -176,12 +175,14 @@ fn share_or_word<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(d: D) -> R
 }
 
 /// The share of inputs for which a promise may be broken.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MaxRisk {
-    /// This share, above 0 and below 1.
-    Share(f64),
     /// Always decides and promises nothing.
     None,
+    /// This share, above 0 and below 1.
+    #[serde(untagged)]
+    Share(f64),
 }
 
 impl MaxRisk {
@@ -205,17 +206,9 @@ impl FromStr for MaxRisk {
     }
 }
 
-impl Serialize for MaxRisk {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Share(share) => serializer.serialize_f64(*share),
-            Self::None => serializer.serialize_str("none"),
-        }
-    }
-}
-
 /// The size of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Size {
     /// One tree: the smallest that loses at most 2 % more than the best one.
     Smallest,
@@ -225,6 +218,7 @@ pub enum Size {
     /// The best model.
     Best,
     /// The smallest model that loses at most this share of the time more than the best.
+    #[serde(untagged)]
     Within(f64),
 }
 
@@ -254,17 +248,6 @@ impl Size {
     }
 }
 
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Smallest => f.write_str("smallest"),
-            Self::Default => f.write_str("default"),
-            Self::Best => f.write_str("best"),
-            Self::Within(share) => write!(f, "{share}"),
-        }
-    }
-}
-
 impl FromStr for Size {
     type Err = String;
 
@@ -277,12 +260,6 @@ impl FromStr for Size {
                 .map(Self::Within)
                 .ok_or("expected smallest, default, best, or a share such as 0.1% or 0.001".into()),
         }
-    }
-}
-
-impl Serialize for Size {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

@@ -117,11 +117,6 @@ impl TrainPlan {
         })
     }
 
-    /// Returns the same plan for a heuristic that always decides.
-    pub fn always_deciding(&self) -> Self {
-        Self { max_risk: None, ..self.clone() }
-    }
-
     /// Returns what the folds of the search hold out together.
     pub fn split_by(&self) -> SplitBy {
         match self.promise {

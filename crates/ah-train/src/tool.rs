@@ -7,7 +7,9 @@ use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning
 use ah_types::{Error, Model};
 use serde_json::json;
 
-use crate::cli::{AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
+use crate::cli::{
+    AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TrainArgs,
+};
 use crate::judge::Evaluation;
 use crate::{TrainedModel, report};
 
@@ -154,27 +156,31 @@ fn generate(
     Ok(Some(report))
 }
 
+/// Judges a model on logs. `output` is the file that `flag` names, which must be none of those that are read.
+fn judge(
+    args: &JudgingArgs,
+    flag: &'static str,
+    output: Option<&Path>,
+) -> Result<(Model, Evaluation), Error> {
+    let JudgingArgs { model, logs, weights, skip_bad_rows } = args;
+    let read: Vec<PathBuf> = logs.iter().chain([model]).chain(weights).cloned().collect();
+    output.map_or(Ok(()), |path| keep_inputs(flag, path, &read))?;
+    let model = Model::read(model)?;
+    let evaluation = crate::evaluate(&model, logs, weights.as_deref(), *skip_bad_rows)?;
+    warn(&evaluation.warnings);
+    Ok((model, evaluation))
+}
+
 fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
-    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).chain(&args.weights).cloned().collect();
-    if let Some(path) = &args.decisions {
-        keep_inputs("--decisions", path, &read)?;
-    }
-    let model = Model::read(&args.model)?;
-    let evaluation = crate::evaluate(&model, &args.logs, args.weights.as_deref(), args.skip_bad_rows)?;
+    let (model, evaluation) = judge(&args.judging, "--decisions", args.decisions.as_deref())?;
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
-    print_evaluation(&evaluation, &model, args.json)
-}
-
-/// Prints the figures of a model on a log.
-fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Result<(), Error> {
-    warn(&evaluation.warnings);
-    let comparison = &evaluation.comparison;
-    if json {
+    let Evaluation { comparison, warnings, .. } = &evaluation;
+    if args.json {
         let mut figures = json!(comparison);
         figures["name"] = json!(model.heuristic);
-        figures["warnings"] = json!(evaluation.warnings);
+        figures["warnings"] = json!(warnings);
         figures["notes"] = json!(report::summary::notes(comparison));
         return stdout(&format!("{figures}\n"));
     }
@@ -184,11 +190,7 @@ fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Resul
 }
 
 fn report(args: &ReportArgs) -> Result<(), Error> {
-    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).chain(&args.weights).cloned().collect();
-    keep_inputs("--output", &args.output, &read)?;
-    let model = Model::read(&args.model)?;
-    let evaluation = crate::evaluate(&model, &args.logs, args.weights.as_deref(), args.skip_bad_rows)?;
-    warn(&evaluation.warnings);
+    let (model, evaluation) = judge(&args.judging, "--output", Some(&args.output))?;
     write_page(&model, &evaluation, &args.output)
 }
 

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use ah_types::{Error, Model, Objective, Target};
 
 use crate::data::Dataset;
-use crate::decisions;
+use crate::decisions::{self, JudgedInput};
 use crate::judge::TestReport;
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View, calibrate};
 use crate::record;
-use crate::search::{self, Configuration, Portfolio};
+use crate::search::{self, Portfolio};
 
 /// A trained model, and how it came about.
 pub struct TrainedModel {
@@ -25,8 +25,6 @@ pub struct TrainedModel {
     pub plan: TrainPlan,
     /// Learned from all inputs; it ships.
     pub model: Model,
-    /// The chosen configuration.
-    pub configuration: Configuration,
     /// The sizes that were compared.
     pub ladder: Ladder,
     /// The choices that were kept, with `--max-choices` or out of many.
@@ -102,7 +100,8 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let ladder = climbed.ladder;
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
-    let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable);
+    let ships = Recipe { dataset: shipping, ..judging };
+    let shipped = ships.learn(&shipping.usable);
 
     // Judge.
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
@@ -112,7 +111,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let mut model = shipped.model;
     model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
-    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
+    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&ships, &model))
         && held_out.evaluation.comparison.model.coverage > 0.0
         && decisions::constant(&climbed.heuristic.model) != Some(model.choice_name(fallback))
     {
@@ -125,7 +124,6 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
         model,
         saved_in_rust: None,
         saved_without_promise: None,
-        configuration: climbed.configuration.clone(),
         ladder,
         portfolio: prepared.portfolio,
         held_out,
@@ -187,9 +185,9 @@ fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPro
 }
 
 /// Returns true if the model takes no choice but the fallback on the inputs that it was learned from.
-fn always_falls_back(dataset: &Dataset, plan: &TrainPlan, model: &Model) -> bool {
-    let fallback = model.fallback.and_then(|fallback| dataset.table.choice_id(model.choice_name(fallback)));
-    let judged =
-        decisions::decide(model, dataset.features.base(), &dataset.table, &dataset.usable, &plan.asking);
-    judged.iter().all(|judged| fallback.is_some_and(|fallback| judged.taken(fallback) == fallback))
+fn always_falls_back(recipe: &Recipe<'_>, model: &Model) -> bool {
+    let Dataset { table, usable, .. } = recipe.dataset;
+    let fallback = model.fallback.and_then(|fallback| table.choice_id(model.choice_name(fallback)));
+    let takes_it = |judged: JudgedInput| fallback.is_some_and(|fallback| judged.taken(fallback) == fallback);
+    recipe.decide(model, usable).into_iter().all(takes_it)
 }

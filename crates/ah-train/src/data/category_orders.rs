@@ -55,7 +55,7 @@ fn differences(
     category_of: impl Fn(u32) -> usize,
     costs: &Costs,
 ) -> Vec<Vec<f64>> {
-    let choices = costs.choices();
+    let choices = costs.choices;
     let mut sums = vec![0_u64; categories * choices];
     let mut counts = vec![0_u64; categories];
     for &input in inputs {

@@ -24,7 +24,7 @@ use super::values::{FeatureValues, Values};
 /// Columns of features; a row is an input of the table.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    columns: Vec<Column>,
+    pub all: Vec<Column>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Column {
     /// The codes of the categories; `None` for a numerical feature.
     categories: Option<CategoryCodes>,
     /// By row.
-    codes: Vec<u16>,
+    pub codes: Vec<u16>,
     /// Least and greatest value of each code; for categories the code itself.
     bounds: Vec<(f64, f64)>,
     /// The number of neighbouring codes of another column that are one code here; 1 except in `with_few_codes`.
@@ -102,7 +102,7 @@ impl RankedFeatures {
         columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
         let is_missing = |(_, values): &(usize, &Values)| values.is_missing_on(inputs);
         let missing = values.by_slot.iter().enumerate().filter(is_missing).map(|(slot, _)| slot).collect();
-        Self { columns: Columns { columns }, missing, categories }
+        Self { columns: Columns { all: columns }, missing, categories }
     }
 }
 
@@ -112,20 +112,20 @@ impl Columns {
         let rows = values.first().map_or(0, Vec::len);
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
-        Self { columns: values.par_iter().enumerate().map(column).collect() }
+        Self { all: values.par_iter().enumerate().map(column).collect() }
     }
 
     /// Returns the columns, by position, for which `keep` holds.
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
-        let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
-        Self { columns: kept.map(|(_, column)| column.clone()).collect() }
+        let kept = self.all.iter().enumerate().filter(|(at, column)| keep(*at, column));
+        Self { all: kept.map(|(_, column)| column.clone()).collect() }
     }
 
     /// Returns the columns with at most `most_values` codes for numbers and `most_positions` in an order of categories: neighbours
     /// share one. The least code stays alone, because it may stand for missing values.
     #[must_use]
     pub fn with_few_codes(mut self, most_values: usize, most_positions: usize) -> Self {
-        for column in &mut self.columns {
+        for column in &mut self.all {
             let most = if column.categories.is_some() { most_positions } else { most_values };
             let merged = (column.bounds.len() - 1).div_ceil(most - 1).max(1) as u16;
             column.merged = merged;
@@ -143,12 +143,12 @@ impl Columns {
 
     /// Returns the codes of all columns, as trees grow by them.
     pub fn codes(&self) -> Vec<Codes<'_>> {
-        self.columns.iter().map(|column| Codes { codes: &column.codes, levels: column.levels() }).collect()
+        self.all.iter().map(|column| Codes { codes: &column.codes, levels: column.levels() }).collect()
     }
 
     /// Returns the leaf of a tree over these columns that an input reaches.
     pub fn leaf(&self, tree: &Tree, input: u32) -> usize {
-        tree.leaf(|column| self.columns[column].codes[input as usize])
+        tree.leaf(|column| self.all[column].codes[input as usize])
     }
 
     /// Returns a tree over these columns as one over values, with these leaves. A left child is the next node.
@@ -166,26 +166,16 @@ impl Columns {
                 None => Node::Leaf(leaf(at)),
                 Some([left, right]) => {
                     open.extend([(right, Some(nodes.len())), (left, None)]);
-                    let test = self.columns[node.column as usize].test(node.limit);
+                    let test = self.all[node.column as usize].test(node.limit);
                     Node::Split { test, right: 0 }
                 }
             });
         }
         ah_types::Tree { nodes }
     }
-
-    /// Returns all columns.
-    pub fn all(&self) -> &[Column] {
-        &self.columns
-    }
 }
 
 impl Column {
-    /// Returns the code of each input.
-    pub fn codes(&self) -> &[u16] {
-        &self.codes
-    }
-
     /// Returns the number of codes.
     pub fn levels(&self) -> usize {
         self.bounds.len()
@@ -321,9 +311,9 @@ mod tests {
             prop_assume!(values.iter().any(|value| *value != values[0]));
             let all = Columns::from_numbers(&[values], 512);
             let few = all.clone().with_few_codes(most, 2);
-            let (all, few) = (&all.all()[0], &few.all()[0]);
+            let (all, few) = (&all.all[0], &few.all[0]);
             prop_assert!((2..=most.min(all.levels())).contains(&few.levels()));
-            for (before, code) in all.codes().iter().zip(few.codes()) {
+            for (before, code) in all.codes.iter().zip(&few.codes) {
                 prop_assert!(usize::from(*code) < few.levels());
                 prop_assert_eq!(*code == 0, *before == 0);
                 // The same side of every split.
@@ -331,9 +321,9 @@ mod tests {
                     prop_assert_eq!(*code <= limit, *before <= few.before_merging(limit));
                 }
             }
-            let code = few.codes()[0];
+            let code = few.codes[0];
             let (least, greatest) = few.bounds[usize::from(code)];
-            prop_assert!((least..=greatest).contains(&all.bounds[usize::from(all.codes()[0])].0));
+            prop_assert!((least..=greatest).contains(&all.bounds[usize::from(all.codes[0])].0));
         }
     }
 }

@@ -32,10 +32,12 @@ impl Cost {
 /// The costs of all inputs of a table.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    choices: usize,
+    /// The number of choices.
+    pub choices: usize,
     offsets: Vec<u32>,
     costs: Vec<Cost>,
-    objective: Objective,
+    /// The objective.
+    pub objective: Objective,
     /// Whole numbers, at least 1, so that weighted sums stay exact.
     weights: Vec<u32>,
 }
@@ -80,7 +82,7 @@ impl Costs {
             let at = input as usize;
             let range = self.offsets[at] as usize..self.offsets[at + 1] as usize;
             for cost in &mut self.costs[range] {
-                if table.cell(input, cost.choice).is_some_and(|c| c.is_slower(base, limit)) {
+                if table.cell(input, cost.choice).is_some_and(|c| c.time > limit * base.time) {
                     let increased = f64::from(cost.cost) / COST_ONE + penalty;
                     cost.cost = quantised(increased.min(table.objective.greatest_cost()));
                 }
@@ -96,19 +98,9 @@ impl Costs {
         Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
     }
 
-    /// Returns the objective.
-    pub fn objective(&self) -> Objective {
-        self.objective
-    }
-
     /// Returns how much an input counts.
     pub fn weight(&self, input: u32) -> u32 {
         self.weights[input as usize]
-    }
-
-    /// Returns the number of choices.
-    pub fn choices(&self) -> usize {
-        self.choices
     }
 
     /// Returns the measured choices of an input, by choice.

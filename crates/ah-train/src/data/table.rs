@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use ah_types::log::Log;
 use ah_types::{ChoiceId, Error, Objective, SingleChoice, Value, median};
+use serde::Serialize;
 
 use crate::error::unknown_choice;
 
@@ -30,11 +31,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Returns true if it takes more than `limit` times as long as `base`, as a failed choice does.
-    pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
-        self.time > limit * base.time
-    }
-
     /// Returns false for an estimate of a joint model.
     pub fn is_measured(&self) -> bool {
         self.samples > 0
@@ -56,7 +52,7 @@ pub struct Input {
 }
 
 /// The greatest over the least time of a choice on an input.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
     /// The pairs of choice and input that were measured more than once.
     pub cells: usize,
@@ -208,8 +204,8 @@ impl Table {
     }
 
     /// Returns how much the repetitions on these inputs differ; `None` without repetitions.
-    pub fn spread(&self, inputs: &[u32]) -> Option<Spread> {
-        let cells = inputs.iter().flat_map(|&input| self.cells(input));
+    pub fn spread(&self, inputs: impl Iterator<Item = u32>) -> Option<Spread> {
+        let cells = inputs.flat_map(|input| self.cells(input));
         let mut spreads: Vec<f64> = cells
             .filter(|cell| cell.samples > 1 && cell.time.is_finite())
             .map(|cell| cell.interval.1 / cell.interval.0)

@@ -11,8 +11,6 @@ use crate::promise::{Heuristic, Recipe};
 pub struct TestReport {
     /// The number of inputs in the training part.
     pub train_inputs: usize,
-    /// What is held out together.
-    pub split: SplitBy,
     /// The heuristic, declining where its promise wants it, on each input of the test part.
     pub evaluation: Evaluation,
     /// The same heuristic, always deciding.
@@ -41,7 +39,6 @@ impl TestReport {
         }
         Self {
             train_inputs: parts.training.len(),
-            split: plan.test_split,
             evaluation: Evaluation::of_test_part(prepared, &heuristic.model),
             always: Metrics::of_model(prepared, &heuristic.always, &parts.held_out),
             by_input,

@@ -78,9 +78,9 @@ impl Boost {
 
     /// Learns trees that add to the scores of `tree`.
     pub fn fit(&self, tree: Tree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
-        let choices = targets.choices();
+        let choices = targets.choices;
         // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
-        let greatest = targets.objective().greatest();
+        let greatest = targets.objective.greatest();
         let unit = self.unit * (greatest / Objective::Geomean.greatest()).log2().floor().exp2();
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
@@ -99,7 +99,7 @@ impl Boost {
     /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
     fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<Booster> {
         // Without columns, as where every feature is constant, no tree can split.
-        let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
+        let trees = if rows.columns.all.is_empty() { 0 } else { self.trees };
         let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
         let tree = |number: u64| {
             let mut tree = self.grow(&few, rows.inputs, &errors, number);
@@ -110,7 +110,7 @@ impl Boost {
             let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * unit).collect();
             errors.subtract(&leaves, &values);
             for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
-                node.limit = few.all()[node.column as usize].before_merging(node.limit);
+                node.limit = few.all[node.column as usize].before_merging(node.limit);
             }
             Booster { splits: tree, rows: numbers }
         };

@@ -40,7 +40,7 @@ impl CostTree {
             targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
         };
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
-        let sample = sample(rows.inputs.par_iter().map(soft), targets.choices(), &weights);
+        let sample = sample(rows.inputs.par_iter().map(soft), targets.choices, &weights);
         let limits = Limits {
             depth: self.max_depth,
             leaves: usize::MAX,
@@ -52,7 +52,7 @@ impl CostTree {
         let all = (0..codes.len() as u32).collect();
         let mut tree = grow(&codes, all, rows.inputs, &sample, &limits);
         for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
-            node.limit = rows.columns.all()[node.column as usize].limit(node.limit, node.next);
+            node.limit = rows.columns.all[node.column as usize].limit(node.limit, node.next);
         }
         tree
     }

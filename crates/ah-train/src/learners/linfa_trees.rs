@@ -46,7 +46,7 @@ const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 impl LinfaTrees {
     /// Grows a tree that tells the winners of these rows apart.
     pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> Tree {
-        let columns = rows.columns.all();
+        let columns = &rows.columns.all;
         let mut tree = Tree::default();
         let mut todo = vec![(0, 0, rows.inputs.to_vec())];
         while let Some((node, depth, inputs)) = todo.pop() {
@@ -61,7 +61,7 @@ impl LinfaTrees {
                 continue;
             };
             let limit = columns[column].limit(left, right);
-            let codes = columns[column].codes();
+            let codes = &columns[column].codes;
             let (on_left, on_right) = inputs.iter().partition(|&&i| codes[i as usize] <= limit);
             let left = tree.split(node, Node { column: column as u32, limit, ..Node::default() });
             todo.extend([(left + 1, depth + 1, on_right), (left, depth + 1, on_left)]);
@@ -72,9 +72,9 @@ impl LinfaTrees {
     /// Returns the impurity of linfa's split of these rows, if it finds one. linfa refuses nothing but
     /// its parameters, which are constant here; a node that it refused all the same would stay a leaf.
     fn impurity_of_best_split(&self, rows: &FitRows<'_>, classes: &[usize]) -> Option<f64> {
-        let columns = rows.columns.all();
+        let columns = &rows.columns.all;
         let codes = Array2::from_shape_fn((rows.inputs.len(), columns.len()), |(row, column)| {
-            f64::from(columns[column].codes()[rows.inputs[row] as usize])
+            f64::from(columns[column].codes[rows.inputs[row] as usize])
         });
         let dataset = DatasetBase::new(codes, Array1::from(classes.to_vec()));
         let stump = DecisionTree::params()
@@ -93,7 +93,7 @@ impl LinfaTrees {
         let mut sides = [Counts::default(), Counts::default()];
         let mut whole = Counts::default();
         for (&input, &class) in rows.inputs.iter().zip(classes) {
-            let right = f64::from(columns[column].codes()[input as usize]) > value;
+            let right = f64::from(columns[column].codes[input as usize]) > value;
             sides[usize::from(right)].add(class, 1);
             whole.add(class, 1);
         }
@@ -110,9 +110,9 @@ impl LinfaTrees {
         classes: &[usize],
         impurity: f64,
     ) -> Option<(usize, u16, u16)> {
-        for (column, c) in rows.columns.all().iter().enumerate() {
+        for (column, c) in rows.columns.all.iter().enumerate() {
             let mut sorted: Vec<(u16, usize)> =
-                rows.inputs.iter().zip(classes).map(|(&i, &class)| (c.codes()[i as usize], class)).collect();
+                rows.inputs.iter().zip(classes).map(|(&i, &class)| (c.codes[i as usize], class)).collect();
             sorted.sort_unstable();
             let (mut left, mut right) = (Counts::default(), Counts::default());
             sorted.iter().for_each(|&(_, class)| right.add(class, 1));

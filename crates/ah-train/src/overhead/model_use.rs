@@ -37,7 +37,7 @@ impl ModelUse {
         let Boosters { trees, row_length, .. } = &fitted.boosters;
         let nodes = trees.iter().flat_map(|booster| &booster.splits.nodes);
         let columns: BTreeSet<u32> = nodes.filter(|node| node.left > 0).map(|node| node.column).collect();
-        let slots = columns.iter().map(|&column| rows.columns.all()[column as usize].slot).collect();
+        let slots = columns.iter().map(|&column| rows.columns.all[column as usize].slot).collect();
         let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots };
         Self::of_grown(&fitted.tree, features, rows, &boosters)
     }
@@ -50,7 +50,7 @@ impl ModelUse {
     fn of_grown(tree: &growth::Tree, features: &Features, rows: &FitRows<'_>, boosters: &Boosted) -> Self {
         let mut inputs = vec![0.0; tree.nodes.len()];
         rows.inputs.iter().for_each(|&input| inputs[rows.columns.leaf(tree, input)] += 1.0);
-        let slot = |at: usize| rows.columns.all()[tree.nodes[at].column as usize].slot;
+        let slot = |at: usize| rows.columns.all[tree.nodes[at].column as usize].slot;
         let node = |at: usize| match tree.children(at) {
             Some(children) => Visited::Split(slot(at), children),
             None => Visited::Leaf(inputs[at]),

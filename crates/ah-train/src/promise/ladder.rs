@@ -152,12 +152,11 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
 impl Recipe<'_> {
     /// Learns a heuristic of this size from these inputs, with a promise if the plan has one.
     pub fn learn(&self, inputs: &[u32]) -> Heuristic {
-        let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         if self.plan.max_risk.is_none() {
-            let fitted = self.sized(&self.fit(&view, None), self.max_leaves);
-            let always = self.model(&fitted, self.dataset.fallback(inputs), ALWAYS);
+            let always = self.learn_without_promise(inputs);
             return Heuristic { model: always.clone(), always, calibrated: None };
         }
+        let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self, None);
         let held_out = folds.decide(self, &fitted, self.max_leaves);

@@ -103,11 +103,10 @@ impl Recipe<'_> {
 
     /// Learns from these inputs a model that always decides.
     pub fn learn_without_promise(&self, inputs: &[u32]) -> Model {
-        let plan = &self.plan.always_deciding();
+        let plan = &TrainPlan { max_risk: None, ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
         let view = Arc::new(View::new(self.dataset, plan, inputs));
-        let fitted = recipe.fit(&view, None);
-        let fitted = recipe.sized(&fitted, self.max_leaves);
+        let fitted = recipe.sized(&recipe.fit(&view, None), self.max_leaves);
         recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS)
     }
 

@@ -142,7 +142,7 @@ fn promise_line(trained: &TrainedModel) -> String {
 /// Returns the evidence behind a training's figures: what it was judged on, and what its promise rests on.
 pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
-    let what = match held_out.split {
+    let what = match trained.plan.test_split {
         SplitBy::Input | SplitBy::Device => "inputs",
         SplitBy::Neighbours => "neighbourhoods",
         SplitBy::Dims => "dimensions",
@@ -270,8 +270,8 @@ fn not_offered(trained: &TrainedModel) -> Option<String> {
 /// Returns sentences where the runs of a choice on an input differ much.
 fn noise(trained: &TrainedModel) -> Vec<String> {
     let evaluation = &trained.held_out.evaluation;
-    let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
-    let Some(Spread { median, p95, .. }) = evaluation.table.spread(&inputs) else { return Vec::new() };
+    let spread = evaluation.table.spread(evaluation.judged.iter().map(|judged| judged.input));
+    let Some(Spread { median, p95, .. }) = spread else { return Vec::new() };
     let single = &evaluation.comparison.best_single;
     let hidden = (p95 > HIDDEN).then(|| {
         format!(

@@ -98,7 +98,7 @@ impl Tournament<'_> {
     fn vocabulary(&self) -> Vocabulary {
         let (columns, values) = self.columns(&[]);
         let gains = self.gains(&columns, self.logged.all().len(), 1.0, 2 * TREES, 0);
-        let distinct: BTreeSet<usize> = columns.all().iter().map(|column| column.slot).collect();
+        let distinct: BTreeSet<usize> = columns.all.iter().map(|column| column.slot).collect();
         let is_size = |x: &f64| x.is_nan() || *x >= 0.0 && x.fract() == 0.0 && *x <= 2_f64.powi(53);
         let is_whole = |slot: &usize| match &values.by_slot[*slot] {
             Values::Numbers(x) => x.iter().all(is_size),
@@ -155,7 +155,7 @@ impl Tournament<'_> {
             |column: &Column| column.slot < first || values.by_slot[column.slot].is_defined(&complete);
         let mut columns = columns.part(|_, column| defined(column));
         for round in 0.. {
-            let candidates = columns.all().iter().filter(|column| column.slot >= first).count();
+            let candidates = columns.all.iter().filter(|column| column.slot >= first).count();
             let last = candidates <= PLACES;
             let places = if last { PLACES } else { PLACES.max(candidates / 3) };
             let (share, trees) = (SHARE * 1.5_f64.powi(round), TREES << round.min(2));
@@ -198,8 +198,8 @@ impl Tournament<'_> {
             let mut cost = scores.cost(node, &self.targets, input);
             while let Some([left, right]) = tree.children(node) {
                 let split = tree.nodes[node];
-                let column = &columns.all()[split.column as usize];
-                node = if column.codes()[input as usize] <= split.limit { left } else { right };
+                let column = &columns.all[split.column as usize];
+                node = if column.codes[input as usize] <= split.limit { left } else { right };
                 let below = scores.cost(node, &self.targets, input);
                 gains[column.slot] += (f64::from(cost) - f64::from(below)) / COST_ONE;
                 cost = below;

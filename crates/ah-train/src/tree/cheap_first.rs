@@ -28,7 +28,7 @@ pub fn cheap_first(
     of_leaf: impl Fn(u32) -> f64,
     of_path: impl Fn(usize, u32, f64) -> f64,
 ) -> Option<Tree> {
-    let choices = costs.choices();
+    let choices = costs.choices;
     if choices > MOST_CHOICES {
         return None;
     }
@@ -42,13 +42,13 @@ pub fn cheap_first(
     let old: Vec<[f64; 2]> = rows.inputs.iter().map(old).collect();
     let mut best: (f64, Option<Question>) =
         (old.iter().map(|[now, _]| now).sum::<f64>() * (1.0 - 1e-6), None);
-    for (at, column) in rows.columns.all().iter().enumerate().filter(|(_, column)| is_cheap(column)) {
+    for (at, column) in rows.columns.all.iter().enumerate().filter(|(_, column)| is_cheap(column)) {
         // By code: the rows, what they cost behind the question, and as a leaf of each choice.
         let levels = column.levels();
         let (mut count, mut behind) = (vec![0_usize; levels], vec![0.0; levels]);
         let mut leaf = vec![(0_usize, 0.0); levels * choices];
         for (&input, [_, further]) in rows.inputs.iter().zip(&old) {
-            let code = usize::from(column.codes()[input as usize]);
+            let code = usize::from(column.codes[input as usize]);
             count[code] += 1;
             behind[code] += further;
             let (weight, asked) = (f64::from(costs.weight(input)), of_leaf(input));
@@ -87,7 +87,7 @@ pub fn cheap_first(
 /// Returns the question with the old tree on the other side, without its splits that no row needs there.
 fn behind_question(old: &Tree, rows: &FitRows<'_>, question: &Question) -> Tree {
     let is_left = |split: &Node, input: u32| {
-        rows.columns.all()[split.column as usize].codes()[input as usize] <= split.limit
+        rows.columns.all[split.column as usize].codes[input as usize] <= split.limit
     };
     let mut tree = Tree::default();
     let asked = Node { column: question.column as u32, limit: question.limit, ..Node::default() };

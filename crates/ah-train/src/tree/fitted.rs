@@ -53,7 +53,7 @@ pub fn members(tree: &Tree, rows: &FitRows<'_>, least: usize) -> Vec<Vec<u32>> {
     members[0] = rows.inputs.to_vec();
     for (at, node) in tree.nodes.iter().enumerate() {
         let Some(children) = tree.children(at) else { continue };
-        let codes = rows.columns.all()[node.column as usize].codes();
+        let codes = &rows.columns.all[node.column as usize].codes;
         let goes_left = |input: &u32| codes[*input as usize] <= node.limit;
         let (on_left, on_right): (Vec<u32>, Vec<u32>) = match inherited[at] {
             true => Default::default(),

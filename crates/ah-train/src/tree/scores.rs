@@ -31,7 +31,7 @@ pub struct Scores {
 impl Scores {
     /// Returns the scores of every node from the rows that reach it.
     pub fn new(tree: &Tree, rows: &FitRows<'_>, targets: &Costs, shrinkage: f64) -> Self {
-        let choices = targets.choices();
+        let choices = targets.choices;
         let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
         let mut total = 0;
         for &input in rows.inputs {

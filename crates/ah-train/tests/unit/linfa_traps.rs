@@ -80,7 +80,7 @@ fn infinite_features_neither_overflow_nor_hang() {
     let classes = [0, 1, 0, 1, 1, 0];
     let (columns, tree) = grow(&[x], &classes, 64);
     for node in tree.nodes.iter().filter(|node| node.left > 0) {
-        assert!(columns.all()[node.column as usize].test(node.limit).threshold.is_finite());
+        assert!(columns.all[node.column as usize].test(node.limit).threshold.is_finite());
     }
 }
 
@@ -92,7 +92,7 @@ fn threshold_goes_left() {
     let (columns, tree) = grow(&[x], &[0, 1], 2);
     assert_eq!(tree.leaves(), 2);
     let root = tree.nodes[0];
-    let threshold = columns.all()[root.column as usize].test(root.limit).threshold;
+    let threshold = columns.all[root.column as usize].test(root.limit).threshold;
     assert!(ah_types::goes_left(1.0, threshold));
     assert!(!ah_types::goes_left(1.0_f64.next_up(), threshold));
     assert_eq!([columns.leaf(&tree, 0), columns.leaf(&tree, 1)], [1, 2]);

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use ah_types::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
-use crate::data::{Spread, Table};
-use crate::decisions::JudgedInput;
+use crate::data::Table;
 use crate::judge::Evaluation;
 use crate::judge::evaluation::is_learned_from;
 use crate::report::summary;
@@ -43,7 +42,8 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
             let log_slowdown = table.loss(j.input, choice, fallback);
             let base = table.usable(j.input, fallback);
             let slow = base.zip(table.cell(j.input, choice));
-            let slow = slow.is_some_and(|(base, cell)| cell.is_slower(base, comparison.max_slowdown));
+            let slow =
+                slow.is_some_and(|(base, cell)| Table::breaks(comparison.max_slowdown, cell.time, base.time));
             JudgedPick { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
         })
         .collect();
@@ -81,7 +81,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "inputs": judged.len(),
         "choices": choices(table, &taken),
         "worst": worst(model, evaluation, &taken),
-        "noise": noise(table, judged),
+        "noise": table.spread(judged.iter().map(|judged| judged.input)),
         "tree": nodes(model, evaluation, &taken),
         "boosted": model.boosters.len(),
     })
@@ -152,15 +152,6 @@ fn worst(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
         })
     };
     order.iter().take(WORST).filter(|t| t.log_slowdown > 0.0).map(listed).collect()
-}
-
-/// Returns the spread of the repetitions.
-fn noise(table: &Table, judged: &[JudgedInput]) -> Value {
-    let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
-    match table.spread(&inputs) {
-        Some(Spread { cells, median, p95 }) => json!({ "cells": cells, "median": median, "p95": p95 }),
-        None => json!({ "cells": 0 }),
-    }
 }
 
 /// Returns the nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower

@@ -137,7 +137,7 @@ function worst() {
 }
 
 function rest() {
-  const { cells, median, p95 } = facts.noise;
+  const { cells, median, p95 } = facts.noise ?? { cells: 0 };
   at("noise").textContent = cells === 0
     ? "The logs hold one time for each choice and input, so they do not show how well times repeat."
     : `The slowest repetition of a choice on an input took ${loss(median)} longer than the fastest in the median, ` +

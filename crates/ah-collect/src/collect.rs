@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use ah_measure::{Failure, Measurement};
 use ah_types::{Error, FeatureKind};
@@ -34,7 +35,7 @@ pub(crate) fn collect(
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
-    let plan = Plan::new(options, earlier, first.schema().clone());
+    let plan = Plan::new(options, earlier, first.schema.clone());
     progress::start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
@@ -47,16 +48,17 @@ pub(crate) fn collect(
     if short > 0 {
         progress::message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
     }
-    let numerical = first.schema().features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
+    let numerical = first.schema.features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let mut record = Record {
         appender,
         summary: Summary::new(done, workers.len()),
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
-        choices: first.experiment().choices.clone(),
+        choices: first.experiment.choices.clone(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
+    let start = Instant::now();
     let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input));
     let result = result.and_then(|()| record.end());
     progress::finish();
@@ -69,22 +71,22 @@ pub(crate) fn collect(
             ));
         }
     }
-    record.summary.finish(stop.load(Ordering::Relaxed));
+    record.summary.elapsed = start.elapsed();
+    record.summary.interrupted = stop.load(Ordering::Relaxed);
     result.map(|()| record.summary)
 }
 
 /// Returns the first worker, if all have devices of one kind and describe the same: outcomes are told by position.
 fn common_subject(workers: &[Worker]) -> Result<&Worker, Error> {
-    let Some(first) = workers.first() else {
-        return Err(Error::Usage("there is nothing to measure".to_owned()));
-    };
-    let device = &first.experiment().device;
-    if let Some(other) = workers.iter().map(|w| &w.experiment().device).find(|other| *other != device) {
+    let (first, others) =
+        workers.split_first().ok_or_else(|| Error::Usage("there is nothing to measure".to_owned()))?;
+    let device = &first.experiment.device;
+    if let Some(other) = others.iter().map(|w| &w.experiment.device).find(|other| *other != device) {
         return Err(Error::Device(format!(
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
-    if let Some(what) = workers.iter().find_map(|w| difference(first.description(), w.description())) {
+    if let Some(what) = others.iter().find_map(|w| difference(&first.description, &w.description)) {
         return Err(Error::Device(format!("the workers of two devices differ: one describes {what}")));
     }
     Ok(first)

@@ -3,9 +3,11 @@
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+
+use ah_measure::lock;
 
 /// Bytes that are kept of an output; a program may print without end.
 const TAIL: usize = 4096;
@@ -15,13 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The groups that run.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-fn running() -> MutexGuard<'static, Vec<u32>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Ends all groups; called before this process exits at once.
 pub(crate) fn end_all() {
-    running().iter().for_each(|id| kill(*id));
+    lock(&RUNNING).iter().for_each(|id| kill(*id));
 }
 
 /// A process and all that it starts. Ctrl-C does not reach it. It ends when this value is dropped.
@@ -36,7 +34,7 @@ impl ProcessGroup {
     /// Starts a command in a group of its own.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
-        running().push(child.id());
+        lock(&RUNNING).push(child.id());
         tell_guard('+', child.id());
         Ok(Self { child, status: None })
     }
@@ -77,7 +75,7 @@ impl ProcessGroup {
         }
         kill(self.child.id());
         let _ = self.child.kill();
-        running().retain(|id| *id != self.child.id());
+        lock(&RUNNING).retain(|id| *id != self.child.id());
         tell_guard('-', self.child.id());
         let status = self.child.wait()?;
         self.status = Some(status);
@@ -102,12 +100,12 @@ pub(crate) fn start_guard() {
     command.arg0("ah-collect").process_group(0).arg("guard");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Ok(mut child) = command.spawn() {
-        *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = child.stdin.take();
+        *lock(&GUARD) = child.stdin.take();
     }
 }
 
 fn tell_guard(sign: char, id: u32) {
-    if let Some(pipe) = GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+    if let Some(pipe) = lock(&GUARD).as_mut() {
         let _ = writeln!(pipe, "{sign}{id}");
     }
 }
@@ -153,7 +151,7 @@ impl Tail {
             let _at_end: mpsc::Sender<()> = at_end;
             let mut block = [0; 16384];
             while let Ok(n @ 1..) = output.read(&mut block) {
-                let mut kept = keep.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut kept = lock(&keep);
                 kept.extend_from_slice(&block[..n]);
                 let surplus = kept.len().saturating_sub(TAIL);
                 kept.drain(..surplus);
@@ -171,7 +169,7 @@ impl Tail {
     /// for hours, so this waits at most [`PATIENCE`].
     pub(crate) fn text(&self) -> String {
         self.wait(PATIENCE);
-        String::from_utf8_lossy(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&lock(&self.kept)).into_owned()
     }
 }
 

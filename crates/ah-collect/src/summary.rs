@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ah_measure::{Failure, Measurement};
 
@@ -19,9 +19,8 @@ pub struct Summary {
     left_out: [BTreeMap<String, Kind>; 4],
     /// How often each choice won.
     wins: BTreeMap<String, u64>,
-    start: Option<Instant>,
     /// Wall time.
-    elapsed: Duration,
+    pub elapsed: Duration,
     /// The time spent running choices, summed over the workers.
     measuring: Duration,
     /// The workers that measured at once.
@@ -48,13 +47,7 @@ pub(crate) const NO_CHOICE: &str = "no choice is offered";
 impl Summary {
     /// Starts the summary of a run on a log with `resumed` inputs.
     pub(crate) fn new(resumed: u64, workers: usize) -> Self {
-        Self { resumed, workers, start: Some(Instant::now()), ..Self::default() }
-    }
-
-    /// Ends the summary.
-    pub(crate) fn finish(&mut self, interrupted: bool) {
-        self.elapsed = self.start.map_or(self.elapsed, |start| start.elapsed());
-        self.interrupted = interrupted;
+        Self { resumed, workers, ..Self::default() }
     }
 
     /// Counts an input.
@@ -196,8 +189,7 @@ mod tests {
                 Measurement { outcomes, measuring: Duration::from_secs(1), ..Measurement::default() };
             summary.count(&choices, &Ok(measurement));
         }
-        summary.finish(true);
-        summary.elapsed = Duration::from_secs(2);
+        (summary.interrupted, summary.elapsed) = (true, Duration::from_secs(2));
         insta::assert_snapshot!(summary);
     }
 }

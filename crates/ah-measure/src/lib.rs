@@ -27,6 +27,7 @@ mod race;
 mod runner;
 pub mod sampling;
 mod serve;
+mod sync;
 
 pub use ah_types::Failure;
 pub use bench::{Bench, Burst, Cell, Times};
@@ -35,3 +36,4 @@ pub use host::this_cpu;
 pub use measure::{Measurement, measure_choices};
 pub use runner::{BenchmarkRunner, Experiment};
 pub use serve::{refuse, serve};
+pub use sync::lock;

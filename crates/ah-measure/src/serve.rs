@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Write as _};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use crate::bench::Burst;
 use crate::protocol::{Description, Numbered, Request, WireCell, WireContext};
 use crate::runner::BenchmarkRunner;
 use crate::sampling::Seed;
+use crate::sync::lock;
 
 /// The time between two signs of life, far below the least limit that a user would set.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
@@ -45,25 +46,22 @@ pub fn refuse(reason: impl ToString) -> io::Result<()> {
 }
 
 fn answer_all(mut answer: impl FnMut(Request, &mut Answers) -> io::Result<()>) -> io::Result<()> {
-    panic::set_hook(Box::new(|info| *last_panic() = info.to_string().replace('\n', " ")));
+    panic::set_hook(Box::new(|info| *lock(&LAST_PANIC) = info.to_string().replace('\n', " ")));
     for line in requests()? {
         let Numbered { id, request } = serde_json::from_str(&line)?;
         let mut out = Answers { id, text: String::new(), since: Instant::now() };
         // A panic may leave the runner in any state, so the collector starts another process.
         match catch_unwind(AssertUnwindSafe(|| answer(request, &mut out))) {
             Ok(sent) => sent?,
-            Err(_) => out.add(0, Err(Failure::DeviceLost(std::mem::take(&mut *last_panic()))))?,
+            Err(_) => out.add(0, Err(Failure::DeviceLost(std::mem::take(&mut *lock(&LAST_PANIC)))))?,
         }
         out.send()?;
     }
     Ok(())
 }
 
-/// Returns the message of the last panic, kept for the collector instead of printed.
-fn last_panic() -> MutexGuard<'static, String> {
-    static MESSAGE: Mutex<String> = Mutex::new(String::new());
-    MESSAGE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The message of the last panic, kept for the collector instead of printed.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// The answers to one request.
 struct Answers {

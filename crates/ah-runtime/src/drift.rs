@@ -15,7 +15,7 @@ use std::fmt;
 
 use std::sync::Mutex;
 
-use crate::sync::lock;
+use ah_measure::lock;
 
 /// The wealth that raises the alarm: it is false with a probability of at most 1 / 20.
 const ALARM: f64 = 20.0;

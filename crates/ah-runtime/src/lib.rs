@@ -61,7 +61,6 @@ mod find;
 mod heuristics;
 pub mod multi_kernel;
 mod panics;
-mod sync;
 mod warnings;
 
 pub use ah_types;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Mutex;
 
-use crate::sync::lock;
+use ah_measure::lock;
 
 /// Warns unless the warning is the same as the one before it.
 #[derive(Debug)]

@@ -41,11 +41,11 @@ impl Appender {
         options: &Options,
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), Error> {
-        let (path, policy, experiment) = (&options.output, options.policy, worker.experiment());
-        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), worker.schema(), None)?;
+        let (path, policy, experiment) = (&options.output, options.policy, &worker.experiment);
+        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), &worker.schema, None)?;
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
-        let lock = RunLock::take(path, options.shard, outcomes.file())?;
+        let lock = RunLock::take(path, options.shard, &outcomes.file)?;
         let choices = experiment.choices.clone();
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
@@ -120,8 +120,8 @@ impl Appender {
 
 /// Returns the first line of the log.
 fn metadata(options: &Options, worker: &Worker) -> Metadata {
-    let experiment = worker.experiment();
-    let mut decision_ns = worker.description().decision_ns.clone();
+    let experiment = &worker.experiment;
+    let mut decision_ns = worker.description.decision_ns.clone();
     decision_ns.insert("rust".to_owned(), ah_measure::decision_ns());
     let collection = Collection {
         format: 1,
@@ -137,5 +137,5 @@ fn metadata(options: &Options, worker: &Worker) -> Metadata {
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
         ..Collection::default()
     };
-    Metadata::new(&experiment.optimization.name, worker.schema(), experiment.choices.clone(), collection)
+    Metadata::new(&experiment.optimization.name, &worker.schema, experiment.choices.clone(), collection)
 }

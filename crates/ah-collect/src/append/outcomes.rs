@@ -48,7 +48,7 @@ impl OutcomeRecord {
 #[derive(Debug)]
 pub(super) struct OutcomesFile {
     path: PathBuf,
-    file: File,
+    pub(super) file: File,
     skips: HashSet<(Option<String>, String)>,
 }
 
@@ -61,11 +61,6 @@ impl OutcomesFile {
         let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
         let file = file.map_err(Error::io(&path, "open"))?;
         Ok(Self { path, file, skips: HashSet::new() })
-    }
-
-    /// Returns the file itself, to be locked.
-    pub(super) fn file(&self) -> &File {
-        &self.file
     }
 
     /// Reads the inputs that were skipped as a whole. Ends a torn last line, which is then no record. It is not cut off,

@@ -11,16 +11,14 @@ use crate::plan::Shard;
 /// A run of the whole sequence locks the file of outcomes exclusively. The runs of its parts share that
 /// lock, and each locks a file of its part, which is removed at the end.
 #[derive(Debug)]
-pub(super) struct RunLock {
-    part: Option<(PathBuf, File)>,
-}
+pub(super) struct RunLock(Option<(PathBuf, File)>);
 
 impl RunLock {
     /// Takes the lock of this part of the sequence; `outcomes` is the file beside `log`.
     pub(super) fn take(log: &Path, shard: Shard, outcomes: &File) -> Result<Self, Error> {
         if shard.is_whole() {
             locked(log, shard, outcomes.try_lock())?;
-            return Ok(Self { part: None });
+            return Ok(Self(None));
         }
         locked(log, shard, outcomes.try_lock_shared())?;
         let mut path = log.as_os_str().to_owned();
@@ -32,7 +30,7 @@ impl RunLock {
             locked(log, shard, file.try_lock())?;
             // A run that ended since this one opened the file has removed it; the lock of a removed file holds nobody off.
             if is_at(&file, &path) {
-                return Ok(Self { part: Some((path, file)) });
+                return Ok(Self(Some((path, file))));
             }
         }
     }
@@ -40,7 +38,7 @@ impl RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        if let Some((path, _)) = &self.part {
+        if let Some((path, _)) = &self.0 {
             let _ = std::fs::remove_file(path);
         }
     }

@@ -50,8 +50,8 @@ impl CheckWorkerFlags {
         // A worker without a name gets it from --name later.
         let named = Named::ByWorker(Some("unnamed".to_owned()));
         let mut worker = Worker::start(command, limits, named, true)?;
-        let name = worker.description().name.as_deref().unwrap_or("unnamed");
-        let Experiment { choices, device, .. } = worker.experiment();
+        let name = worker.description.name.as_deref().unwrap_or("unnamed");
+        let Experiment { choices, device, .. } = &worker.experiment;
         found.push(format!("ok     describe: {name:?}, {} choices, on {device}", choices.len()));
         let fatal = |failure: Failure| Error::Device(failure.reason().to_owned());
         let contexts: Vec<Context> = match &self.inputs {
@@ -84,7 +84,7 @@ impl CheckWorkerFlags {
 fn measure(worker: &mut Worker, context: &Context) -> Result<String, String> {
     let policy = TimingPolicy { max_samples: 12, burst: 12, min_sample_ms: 2.0, ..TimingPolicy::default() };
     let measured = worker.measure(context, Seed(0, 0), &policy).map_err(|failure| failure.to_string())?;
-    let Experiment { choices, simulated, .. } = worker.experiment();
+    let Experiment { choices, simulated, .. } = &worker.experiment;
     let fault = |(name, outcome): (&String, &Outcome)| match outcome {
         Ok(feedback) if !simulated => {
             let (low, high) = median_interval(feedback)?;

@@ -50,7 +50,7 @@ impl<F: clap::Args> CollectFlags<F> {
         } else if options.max_seconds.is_none() && options.draws.is_none() {
             options.num_samples.get_or_insert(NUM_SAMPLES);
         }
-        options.policy = policy(worker.experiment().timing, self.num_reps);
+        options.policy = policy(worker.experiment.timing, self.num_reps);
         let stop = signals::stop_on_signal();
         let summary = collect::collect(&mut workers, &options, &stop)?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));

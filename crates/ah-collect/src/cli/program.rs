@@ -41,7 +41,7 @@ pub(crate) struct NoFlags {}
 
 /// Returns what `list` shows of a worker.
 pub(crate) fn listing_of(worker: &Worker) -> String {
-    let Experiment { optimization, choices, device, .. } = worker.experiment();
+    let Experiment { optimization, choices, device, .. } = &worker.experiment;
     listing(optimization, Some(choices), Some(device))
 }
 

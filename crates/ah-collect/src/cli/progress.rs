@@ -1,10 +1,11 @@
 //! The progress of a run on standard error: a bar on a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use ah_cli::{is_quiet, is_verbose, printable, status};
+use ah_measure::lock;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::units;
@@ -24,34 +25,30 @@ struct Progress {
     last_line: Instant,
 }
 
-fn run() -> MutexGuard<'static, Option<Progress>> {
-    RUN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The run starts. The log holds `done` inputs and will hold `goal`; without a goal the run ends after
 /// `max_time`, if at all.
 pub(crate) fn start(done: u64, goal: Option<u64>, max_time: Option<Duration>) {
     let terminal = std::io::stderr().is_terminal() && !is_quiet();
     let start = Instant::now();
     let bar = if terminal { bar(done, goal, max_time) } else { ProgressBar::hidden() };
-    *run() = Some(Progress { bar, done, goal, start, last_line: start });
+    *lock(&RUN) = Some(Progress { bar, done, goal, start, last_line: start });
 }
 
 /// The run ends.
 pub(crate) fn finish() {
-    run().take().iter().for_each(|progress| progress.bar.finish_and_clear());
+    lock(&RUN).take().iter().for_each(|progress| progress.bar.finish_and_clear());
 }
 
 /// Shows what a worker works on, in a long request of a run.
 pub(crate) fn working(text: &str) {
-    if let Some(progress) = &mut *run() {
+    if let Some(progress) = &mut *lock(&RUN) {
         progress.show(text, false, || format!("{text}\n"));
     }
 }
 
 /// One more input is done; `result` is its winner and its features in a few words.
 pub(crate) fn input_done(result: &str) {
-    let Some(progress) = &mut *run() else { return };
+    let Some(progress) = &mut *lock(&RUN) else { return };
     progress.done += 1;
     let (done, goal, start) = (progress.done, progress.goal, progress.start);
     progress.bar.inc(1);
@@ -67,12 +64,12 @@ pub(crate) fn input_done(result: &str) {
 
 /// Reports a message to the user.
 pub(crate) fn message(text: &str) {
-    above_the_bar(run().as_ref(), || status(&format!("{text}\n")));
+    above_the_bar(lock(&RUN).as_ref(), || status(&format!("{text}\n")));
 }
 
 /// Reports a warning to the user.
 pub(crate) fn warning(text: &str) {
-    above_the_bar(run().as_ref(), || ah_cli::warning(text));
+    above_the_bar(lock(&RUN).as_ref(), || ah_cli::warning(text));
 }
 
 fn above_the_bar(progress: Option<&Progress>, print: impl FnOnce()) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ah_cli::{exit, keep_inputs, page, status, stdout};
-use ah_types::log::{Log, ReadOptions, read_with};
+use ah_types::log::{ReadOptions, read_with};
 use ah_types::{Error, LogOptimization, Optimization, artefact};
 use serde_json::json;
 
@@ -46,7 +46,15 @@ impl ReportFlags {
             &self.logs,
             ReadOptions { skip_bad_rows: self.skip_bad_rows, ..ReadOptions::default() },
         )?;
-        let report = LogReport::of(&log, &self.optimization(&log)?);
+        let optimization = match &self.optimization {
+            Some(path) => Optimization::read(path)?,
+            None => {
+                let found = LogOptimization::new(&log);
+                found.note.iter().for_each(|note| status(&format!("note: {note}\n")));
+                found.optimization
+            }
+        };
+        let report = LogReport::of(&log, &optimization);
         if self.text || self.json {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
@@ -57,17 +65,5 @@ impl ReportFlags {
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(Error::io(&self.output, "write"))?;
         status(&format!("wrote {}\n", self.output.display()));
         Ok(exit::SUCCESS)
-    }
-
-    /// Returns the optimization of the log.
-    fn optimization(&self, log: &Log) -> Result<Optimization, Error> {
-        if let Some(path) = &self.optimization {
-            return Optimization::read(path);
-        }
-        let LogOptimization { optimization, note, .. } = LogOptimization::new(log);
-        if let Some(note) = note {
-            status(&format!("note: {note}\n"));
-        }
-        Ok(optimization)
     }
 }

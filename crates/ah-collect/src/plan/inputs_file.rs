@@ -22,11 +22,10 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
         let why = format!("it has more than {} MiB of inputs", MOST_BYTES >> 20);
         return Err(io(std::io::Error::other(why)));
     }
-    let contexts = if bytes.starts_with(b"{") { of_log } else { of_csv }(path, &bytes, worker.schema())?;
+    let contexts = if bytes.starts_with(b"{") { of_log } else { of_csv }(path, &bytes, &worker.schema)?;
     for (row, context) in &contexts {
         if let Err(reason) = worker.accepts(context) {
-            let expected =
-                format!("a context that {} can measure here", worker.experiment().optimization.name);
+            let expected = format!("a context that {} can measure here", worker.experiment.optimization.name);
             let (found, hint) = (format!("{context}: {reason}"), "change it or take it out");
             let mut fault = Fault::new(expected, found, hint).of_file(path);
             fault.row.clone_from(row);

@@ -8,11 +8,11 @@ mod inputs_file;
 mod shard;
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use ah_measure::sampling::Seed;
-use ah_measure::{Failure, Measurement};
+use ah_measure::{Failure, Measurement, lock};
 use ah_types::{Context, Schema, Value};
 
 use crate::cli::Options;
@@ -118,7 +118,7 @@ impl Plan {
 
     /// Returns the number of inputs that the log will hold at the end, if that is known.
     pub fn goal(&self) -> Option<u64> {
-        let places = self.places();
+        let places = lock(&self.places);
         let listed = self.listed.as_ref().map(|contexts| {
             let mut seen = HashSet::new();
             let mut is_fresh = |text: String| !places.earlier.is_done(&text) && seen.insert(text);
@@ -129,23 +129,19 @@ impl Plan {
         places.left.into_iter().chain(listed).min().map(|left| left + places.earlier.done())
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the next input; `None` when the list, the sequence or the time ends, or every draw repeats an earlier one.
     ///
     /// # Errors
     /// The worker cannot draw, or too many inputs in a row cannot be measured.
     pub fn next(&self, worker: &mut Worker) -> Result<Option<PlannedInput>, Failure> {
         while self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
-            let ahead = self.places().ahead.pop_front();
+            let ahead = lock(&self.places).ahead.pop_front();
             let drawn = match ahead {
                 Some(input) => Some(input),
                 None => self.draw(worker)?,
             };
             let Some(mut input) = drawn else { return Ok(None) };
-            let mut places = self.places();
+            let mut places = lock(&self.places);
             // A choice that was skipped since then may have completed it.
             if !places.earlier.is_done(&input.text) {
                 input.rows = places.earlier.take(&input.text);
@@ -161,7 +157,7 @@ impl Plan {
         let mut repeats = 0;
         loop {
             let position = {
-                let mut places = self.places();
+                let mut places = lock(&self.places);
                 if places.left == Some(0) || places.next >= self.end {
                     return Ok(None);
                 }
@@ -175,7 +171,7 @@ impl Plan {
                 Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
                     Some(context) => Ok(context.clone()),
                     None => {
-                        self.places().give_back();
+                        lock(&self.places).give_back();
                         return Ok(None);
                     }
                 },
@@ -191,7 +187,7 @@ impl Plan {
                 Err(failure @ (Failure::Skipped(_) | Failure::Failed(_))) => unnamed(failure),
                 Err(failure) => return Err(failure),
             };
-            let mut places = self.places();
+            let mut places = lock(&self.places);
             places.flawed = if flaw.is_some() { places.flawed + 1 } else { 0 };
             if let Some(reason) = flaw.as_ref().filter(|_| places.flawed >= MAX_FLAWED) {
                 return Err(Failure::failed(format!(
@@ -215,19 +211,19 @@ impl Plan {
 
     /// Has the worker compile what `input` and those after it need, once for all devices: one compiles at a time.
     pub fn compile(&self, worker: &mut Worker, input: &PlannedInput) {
-        if !worker.experiment().compiles_ahead || input.flaw.is_some() {
+        if !worker.experiment.compiles_ahead || input.flaw.is_some() {
             return;
         }
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut compiled = lock(&self.compiled);
         if compiled.contains(&input.text) {
             return;
         }
-        while self.places().ahead.len() < LOOK_AHEAD - 1 {
+        while lock(&self.places).ahead.len() < LOOK_AHEAD - 1 {
             // If it cannot draw, the next input says so.
             let Ok(Some(drawn)) = self.draw(worker) else { break };
-            self.places().ahead.push_back(drawn);
+            lock(&self.places).ahead.push_back(drawn);
         }
-        let ahead = self.places().ahead.clone();
+        let ahead = lock(&self.places).ahead.clone();
         let new = [input].into_iter().chain(&ahead).filter(|input| input.flaw.is_none());
         let new: Vec<&PlannedInput> = new.filter(|input| !compiled.contains(&input.text)).collect();
         worker.compile(new.iter().map(|input| &input.context));
@@ -237,7 +233,7 @@ impl Plan {
     /// Notes the result of an input. One that was not measured does not count. If a choice was skipped, other inputs may
     /// lack its rows for the same reason.
     pub fn note(&self, result: &Result<Measurement, Failure>) {
-        let mut places = self.places();
+        let mut places = lock(&self.places);
         let Ok(measurement) = result else { return places.give_back() };
         for (choice, outcome) in measurement.outcomes.iter().enumerate() {
             if matches!(outcome, Err(Failure::Skipped(_))) {

@@ -42,9 +42,12 @@ pub struct Worker {
     start: Start,
     limits: Limits,
     process: Option<Process>,
-    experiment: Experiment,
-    schema: Schema,
-    description: Description,
+    /// The decision, the device, the choices and how they are timed.
+    pub experiment: Experiment,
+    /// The features of its inputs.
+    pub schema: Schema,
+    /// The rest of what it describes.
+    pub description: Description,
     /// By choice: the condition under which it is offered, if it has one.
     conditions: Vec<Option<Precondition>>,
     /// By choice: why it cannot run on the loaded input.
@@ -103,21 +106,6 @@ impl Worker {
             interruption: Duration::ZERO,
             first_requests: 0,
         })
-    }
-
-    /// Returns the decision, the device, the choices and how they are timed.
-    pub fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    /// Returns the features of its inputs.
-    pub fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    /// Returns the rest of what the worker describes.
-    pub fn description(&self) -> &Description {
-        &self.description
     }
 
     /// Returns whether it knows a request that a worker may know.

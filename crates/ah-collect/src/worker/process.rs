@@ -5,12 +5,12 @@ use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
+use ah_measure::{Failure, lock};
 
 use crate::cli::progress;
 use crate::process_group::{ProcessGroup, Tail, last_line};
@@ -189,7 +189,7 @@ impl Process {
     }
 
     fn hung(&self, limit: Duration) -> String {
-        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let printed = lock(&self.printed);
         let seen = match printed.as_str() {
             "" => String::new(),
             line => format!("; the last line that it printed is no answer: {}", shorten(line)),
@@ -238,7 +238,7 @@ fn read(output: impl Read, send: &mpsc::SyncSender<Result<String, String>>, prin
         } else {
             let text = String::from_utf8_lossy(&line[..line.len().min(1024)]).trim().to_owned();
             if !text.is_empty() {
-                *printed.lock().unwrap_or_else(PoisonError::into_inner) = text;
+                *lock(printed) = text;
             }
             Ok(())
         };

@@ -28,6 +28,10 @@ impl SoftmaxRunner {
         let experiment = Experiment::new(optimization, ah_measure::this_cpu(), names, timing);
         Self { experiment, choices }
     }
+
+    fn run(&self, Input { columns, input, output, .. }: &mut Input, choice: ChoiceId) {
+        self.choices[choice.index()].run(input, *columns, output);
+    }
 }
 
 /// The rows, room for the result, and the expected result.
@@ -37,12 +41,6 @@ pub(super) struct Input {
     input: Vec<f32>,
     output: Vec<f32>,
     expected: Vec<f64>,
-}
-
-impl Input {
-    fn run(&mut self, choice: Softmax) {
-        choice.run(&self.input, self.columns, &mut self.output);
-    }
 }
 
 fn shape(context: &Context) -> Result<(usize, usize), String> {
@@ -81,9 +79,8 @@ impl BenchmarkRunner for SoftmaxRunner {
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        let choice = self.choices[choice.index()];
         input.output.fill(f32::NAN);
-        input.run(choice);
+        self.run(input, choice);
         let error = reference::relative_error(&input.output, &input.expected);
         // Written so that NaN fails.
         if error <= TOLERANCE {
@@ -95,7 +92,6 @@ impl BenchmarkRunner for SoftmaxRunner {
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        let choice = self.choices[choice.index()];
-        Ok(clock::time(burst, || input.run(choice)))
+        Ok(clock::time(burst, || self.run(input, choice)))
     }
 }

@@ -39,7 +39,7 @@ impl Buffer {
 pub(crate) struct Allocation {
     /// Kept until the memory is freed.
     _context: Arc<CudaContext>,
-    buffer: Buffer,
+    pub(crate) buffer: Buffer,
 }
 
 impl Allocation {
@@ -48,10 +48,6 @@ impl Allocation {
         let address =
             unsafe { result::malloc_sync(bytes.max(1)) }.map_err(CudaError::driver("allocate memory"))?;
         Ok(Self { _context: Arc::clone(context), buffer: Buffer { address, bytes } })
-    }
-
-    pub(crate) fn buffer(&self) -> Buffer {
-        self.buffer
     }
 }
 

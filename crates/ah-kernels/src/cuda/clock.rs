@@ -96,7 +96,7 @@ impl Clock {
         let mut late = Vec::with_capacity(samples);
         for pair in events.chunks_exact(2) {
             for _ in 0..flushes {
-                self.flush.buffer().fill(self.stream.cu_stream(), 0)?;
+                self.flush.buffer.fill(self.stream.cu_stream(), 0)?;
             }
             record(&pair[0])?;
             launch()?;

@@ -27,11 +27,11 @@ pub(crate) struct Cublas {
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         Library::Cublas.require()?;
-        let bytes = if gpu.identity().capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
+        let bytes = if gpu.identity.capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
         let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;
         let cublas = Self { handle: Owned::new(handle, result::destroy_handle), _workspace: workspace };
-        let buffer = cublas._workspace.buffer();
+        let buffer = cublas._workspace.buffer;
         // SAFETY: handle, stream and workspace are alive, and the workspace lives as long as the handle.
         unsafe {
             result::set_stream(handle, gpu.stream().cast()).map_err(CudaError::blas("open cuBLAS"))?;

@@ -144,7 +144,7 @@ impl CublasLt {
                 c,
                 c_layout,
                 &plan.algorithm,
-                self.workspace.buffer().address as *mut c_void,
+                self.workspace.buffer.address as *mut c_void,
                 WORKSPACE,
                 gpu.stream().cast(),
             )

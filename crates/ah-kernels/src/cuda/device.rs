@@ -19,14 +19,13 @@ use super::kernels::{Grid, Limits};
 use super::library::{Library, cublas_version};
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
-use ah_measure::{Burst, Failure, Times};
 
 /// One GPU, opened; it is used by the thread that opened it, where its context is the current one.
 pub(crate) struct Gpu {
     stream: Arc<CudaStream>,
-    identity: Cuda,
+    pub(crate) identity: Cuda,
     arena: RefCell<Arena>,
-    clock: Clock,
+    pub(super) clock: Clock,
     compiler: Compiler,
     loaded: RefCell<HashMap<KernelKey, Kernel>>,
 }
@@ -82,7 +81,7 @@ impl Gpu {
         );
         let compiler = Compiler::new(capability)?;
         let supported = driver_supports()?;
-        let (major, minor) = compiler.version();
+        let (major, minor) = compiler.version;
         // Machine code runs under any driver of the same major version.
         if supported.0 < major {
             return Err(CudaError::Unusable(format!(
@@ -118,10 +117,6 @@ impl Gpu {
             stream,
             identity,
         })
-    }
-
-    pub(crate) fn identity(&self) -> &Cuda {
-        &self.identity
     }
 
     /// Returns the device, for logs.
@@ -236,15 +231,6 @@ impl Gpu {
     /// Waits for all work; failures of kernels appear here.
     pub(crate) fn wait(&self) -> Result<(), CudaError> {
         self.stream.synchronize().map_err(CudaError::driver("run"))
-    }
-
-    /// Times `run`, which starts work; see [`Clock::time`].
-    pub(crate) fn time(
-        &self,
-        burst: Burst,
-        run: impl Fn() -> Result<(), CudaError>,
-    ) -> Result<Times, Failure> {
-        self.clock.time(burst, run)
     }
 }
 

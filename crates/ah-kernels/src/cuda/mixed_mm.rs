@@ -26,62 +26,13 @@ const CONVERT: Source = Source::shipped("convert.cu", include_str!("convert.cu")
 const PARTIAL: usize = 192 << 20;
 const TICKETS: usize = 4 << 20;
 
-/// Room for partial sums, and tickets that are zero before and after every launch.
-struct Workspace {
-    partial: Allocation,
-    tickets: Allocation,
-}
-
-impl Workspace {
-    fn new(gpu: &Gpu) -> Result<Self, CudaError> {
-        let workspace = Self {
-            partial: Allocation::new(gpu.context(), PARTIAL * 4)?,
-            tickets: Allocation::new(gpu.context(), TICKETS * 4)?,
-        };
-        workspace.reset(gpu)?;
-        Ok(workspace)
-    }
-
-    /// Sets the tickets to zero, after a kernel that may have failed to.
-    fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
-        gpu.fill(self.tickets.buffer(), 0)
-    }
-
-    /// # Errors
-    /// [`Failure::Skipped`] if the launch needs more than there is.
-    fn admits(&self, launch: &Launch) -> Result<(), Failure> {
-        let needed = |what: &str, found: u64, most: usize| {
-            if found <= most as u64 {
-                return Ok(());
-            }
-            Err(Failure::skipped(format!("needs {found} {what} of workspace, there are {most}")))
-        };
-        needed("floats", launch.partial, PARTIAL)?;
-        needed("tickets", launch.tickets, TICKETS)
-    }
-
-    /// Starts one of our products. Its arguments: operands and result, workspace, m, n, k, strides.
-    fn product(
-        &self,
-        gpu: &Gpu,
-        (kernel, launch): (&Kernel, &Launch),
-        product: &Product,
-    ) -> Result<(), CudaError> {
-        let matrices = [&product.a, &product.b, &product.c];
-        let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
-        let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
-        let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
-        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
-        let args = [a, b, c, partial, tickets, m, n, k, lda, ldb, ldc];
-        gpu.launch(kernel, launch.grid, &args)
-    }
-}
-
 /// The choices of `mixed_mm` on a GPU.
 pub(super) struct MixedMmOperation {
     cublas: Cublas,
-    workspace: Workspace,
     convert: Kernel,
+    /// Room for partial sums, and tickets that are zero before and after every launch.
+    partial: Allocation,
+    tickets: Allocation,
 }
 
 /// Returns the runner of `mixed_mm`.
@@ -94,9 +45,11 @@ pub(super) fn runner(
     let timing = TimingPolicy { budget_ms: 20.0, ..policy::timing() };
     let operation = MixedMmOperation {
         cublas: Cublas::new(&gpu)?,
-        workspace: Workspace::new(&gpu)?,
         convert: gpu.kernel(CONVERT, "convert", Vec::new())?,
+        partial: Allocation::new(gpu.context(), PARTIAL * 4)?,
+        tickets: Allocation::new(gpu.context(), TICKETS * 4)?,
     };
+    operation.reset(&gpu)?;
     ProductRunner::new(optimization, gpu, choices, timing, operation)
 }
 
@@ -185,16 +138,28 @@ impl Operation for MixedMmOperation {
         let Some(index) = choice.checked_sub(1) else { return Ok(None) };
         let ours = MixedMm::choices()[index];
         let launch = ours.launch(product, &gpu.limits())?;
-        self.workspace.admits(&launch)?;
+        for (what, found, most) in [("floats", launch.partial, PARTIAL), ("tickets", launch.tickets, TICKETS)]
+        {
+            if found > most as u64 {
+                return Err(Failure::skipped(format!("needs {found} {what} of workspace, there are {most}")));
+            }
+        }
         Ok(Some((gpu.kernel(SOURCE, "mixed_mm", ours.defines(product))?, launch)))
     }
 
+    /// The arguments of our kernels: operands and result, workspace, m, n, k, strides.
     fn run(&self, gpu: &Gpu, input: &Input, method: &Self::Method) -> Result<(), CudaError> {
         let Some((kernel, launch)) = method else { return self.fall_back(gpu, input) };
-        self.workspace.product(gpu, (kernel, launch), &input.product)
+        let matrices = [input.product.a, input.product.b, input.product.c];
+        let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
+        let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
+        let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
+        let (partial, tickets) = (Arg::Buffer(self.partial.buffer), Arg::Buffer(self.tickets.buffer));
+        gpu.launch(kernel, launch.grid, &[a, b, c, partial, tickets, m, n, k, lda, ldb, ldc])
     }
 
+    /// Sets the tickets to zero, after a kernel that may have failed to.
     fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
-        self.workspace.reset(gpu)
+        gpu.fill(self.tickets.buffer, 0)
     }
 }

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use ah_measure::lock;
 use cudarc::nvrtc::{result, sys};
 use etcetera::{BaseStrategy as _, choose_base_strategy};
 
@@ -55,7 +56,7 @@ const COMMON_FILE: &str = "common.cuh";
 #[derive(Debug)]
 pub(crate) struct Compiler {
     architecture: String,
-    version: (i32, i32),
+    pub(super) version: (i32, i32),
     folder: Option<PathBuf>,
     /// Machine code that is not kept on disk, by key.
     kept: Mutex<HashMap<String, Vec<u8>>>,
@@ -71,10 +72,6 @@ impl Compiler {
             .result()
             .map_err(|e| CudaError::Unusable(format!("NVRTC cannot tell its version: {e}")))?;
         Ok(Self { architecture: architecture(capability), version, folder: folder(), kept: Mutex::default() })
-    }
-
-    pub(crate) fn version(&self) -> (i32, i32) {
-        self.version
     }
 
     /// Returns the machine code of `source` under these definitions (`NAME=VALUE`).
@@ -100,11 +97,10 @@ impl Compiler {
             hash.update(part.as_bytes()).update(&[0]);
         }
         let key = hash.finalize().to_hex().to_string();
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let path = headers.and(self.folder.as_ref()).map(|folder| folder.join(format!("{key}.cubin")));
         let found = match &path {
             Some(path) => std::fs::read(path).ok(),
-            None => kept().get(&key).cloned(),
+            None => lock(&self.kept).get(&key).cloned(),
         };
         if let Some(code) = found {
             return Ok(code);
@@ -113,7 +109,7 @@ impl Compiler {
         match path {
             // A cache that cannot be written costs only time.
             Some(path) => _ = ah_types::artefact::write_atomic(&path, &code),
-            None => _ = kept().insert(key, code.clone()),
+            None => _ = lock(&self.kept).insert(key, code.clone()),
         }
         Ok(code)
     }

@@ -52,7 +52,7 @@ impl Operands {
             softmax_error: kernel("softmax_error")?,
             samples: Allocation::new(gpu.context(), SAMPLES * 8)?,
             found: Allocation::new(gpu.context(), 8)?,
-            blocks: gpu.identity().multiprocessors as usize * 8,
+            blocks: gpu.identity.multiprocessors as usize * 8,
         })
     }
 
@@ -100,7 +100,7 @@ impl Operands {
             int(b.columns),
             int(SAMPLES),
             Arg::U64(seed),
-            Arg::Buffer(self.samples.buffer()),
+            Arg::Buffer(self.samples.buffer),
         ];
         gpu.launch(&self.expected, Grid::of(SAMPLES / 4, 128), &args)?;
         // The elements of the product have a standard deviation of √k times the operands' deviation. The
@@ -130,8 +130,8 @@ impl Operands {
             Arg::I64(c.strides.0 as i64),
             int(SAMPLES),
             Arg::U64(expected.seed),
-            Arg::Buffer(self.samples.buffer()),
-            Arg::Buffer(self.found.buffer()),
+            Arg::Buffer(self.samples.buffer),
+            Arg::Buffer(self.found.buffer),
         ];
         gpu.launch(&self.compare, Grid::of(SAMPLES / 128, 128), &args)?;
         self.judge(gpu, expected.scale, expected.tolerance)
@@ -147,7 +147,7 @@ impl Operands {
             int(x.columns),
             int(ROWS),
             Arg::U64(seed),
-            Arg::Buffer(self.found.buffer()),
+            Arg::Buffer(self.found.buffer),
         ];
         gpu.launch(&self.softmax_error, Grid::of(x.rows.min(ROWS), 512), &args)?;
         // Two units in the last place of ex2.approx, the rounding of its argument (up to 2⁴ here), and a
@@ -156,20 +156,20 @@ impl Operands {
     }
 
     fn scan(&self, gpu: &Gpu, c: &Matrix) -> Result<(), CudaError> {
-        gpu.fill(self.found.buffer(), 0)?;
+        gpu.fill(self.found.buffer, 0)?;
         let args = [
             Arg::Buffer(c.buffer),
             Arg::I32(c.element.code()),
             int(c.rows),
             int(c.columns),
             Arg::I64(c.strides.0 as i64),
-            Arg::Buffer(self.found.buffer()),
+            Arg::Buffer(self.found.buffer),
         ];
         gpu.launch(&self.not_finite, Grid::of(self.blocks, 256), &args)
     }
 
     fn judge(&self, gpu: &Gpu, scale: f64, tolerance: f64) -> Result<(), Failure> {
-        let found = gpu.read::<u32>(self.found.buffer(), 2)?;
+        let found = gpu.read::<u32>(self.found.buffer, 2)?;
         if found[0] > 0 {
             return Err(Failure::failed(format!(
                 "wrong result: {} elements are not finite or not written",

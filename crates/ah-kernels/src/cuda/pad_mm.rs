@@ -152,7 +152,7 @@ impl Operation for PadMmOperation {
             let [m, k, n] = shape;
             // Operands, result and padded copies stay within a quarter of the memory, as in PyTorch.
             let bytes = (m * k + k * n + m * n) * element.bytes() as u64;
-            if unaligned && m * k * n <= max_work && bytes <= gpu.identity().memory / 4 {
+            if unaligned && m * k * n <= max_work && bytes <= gpu.identity.memory / 4 {
                 break shape;
             }
         };

@@ -22,14 +22,12 @@ pub(super) trait Operation {
     fn product(&self, context: &Context) -> Result<Product, String>;
 
     /// Returns the matrices beside those of the product that the choices need, without memory.
-    fn further(&self, product: &Product) -> Vec<Matrix> {
-        let _ = product;
+    fn further(&self, _product: &Product) -> Vec<Matrix> {
         Vec::new()
     }
 
     /// Does the rest for a new input, whose operands are filled.
-    fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError> {
-        let _ = (gpu, input);
+    fn prepare(&self, _gpu: &Gpu, _input: &Input) -> Result<(), CudaError> {
         Ok(())
     }
 
@@ -40,14 +38,12 @@ pub(super) trait Operation {
     fn run(&self, gpu: &Gpu, input: &Input, method: &Self::Method) -> Result<(), CudaError>;
 
     /// Returns where a method leaves the product.
-    fn result(&self, input: &Input, method: &Self::Method) -> Matrix {
-        let _ = method;
+    fn result(&self, input: &Input, _method: &Self::Method) -> Matrix {
         input.product.c
     }
 
     /// Mends what a failed run may have left.
-    fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
-        let _ = gpu;
+    fn reset(&self, _gpu: &Gpu) -> Result<(), CudaError> {
         Ok(())
     }
 }
@@ -127,6 +123,6 @@ impl<O: Operation> BenchmarkRunner for ProductRunner<O> {
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let method = self.operation.method(&self.gpu, input, choice.index())?;
-        self.gpu.time(burst, || self.operation.run(&self.gpu, input, &method))
+        self.gpu.clock.time(burst, || self.operation.run(&self.gpu, input, &method))
     }
 }

@@ -104,32 +104,27 @@ fn wrong(
 }
 
 /// Compares every choice on one context; returns the number of choices that ran.
-fn compare<O: Operation>(
-    runner: &mut ProductRunner<O>,
-    context: &Context,
-    sizes: [u64; 3],
-    element: Element,
-    tf32: bool,
-) -> usize {
+fn compare<O: Operation>(runner: &mut ProductRunner<O>, context: &Context, product: &Product) -> usize {
+    let (sizes, element) = (product.sizes(), product.a.element);
     let choices = runner.experiment().choices.clone();
     let (mut expected, mut ran) = (None, 0);
     for (id, choice) in (0..).map(ChoiceId).zip(&choices) {
         let mut rng = sampling::Seed(7, sizes.iter().sum()).rng();
-        let product = match compute(runner, context, id, &mut rng) {
-            Ok(product) => product,
+        let found = match compute(runner, context, id, &mut rng) {
+            Ok(found) => found,
             Err(Failure::Skipped(_)) => continue,
             Err(failure) => panic!("{choice} on {context}: {failure}"),
         };
-        let expected = expected.get_or_insert_with(|| reference(&product));
+        let expected = expected.get_or_insert_with(|| reference(&found));
         // Six deviations of the roundings of a sum in float32. If cuBLAS splits k, it rounds partial sums
         // to the type of the result; TF32 rounds each operand to 11 bits.
         let sum = 6.0 * Element::F32.epsilon() * (sizes[1] as f64).sqrt();
-        let operands = if tf32 { 6.0 * 2_f64.powi(-10) } else { 0.0 };
+        let operands = if product.tf32 { 6.0 * 2_f64.powi(-10) } else { 0.0 };
         let ours = choice.starts_with("type=cuda");
         let partial = if ours { 0.0 } else { 16.0 * element.epsilon() };
-        let wrong = wrong(&product.c, expected, element.epsilon(), sum + operands + partial);
+        let wrong = wrong(&found.c, expected, element.epsilon(), sum + operands + partial);
         assert_eq!(wrong, None, "{choice} on {context}");
-        assert!(product.guard_is_intact, "{choice} wrote behind its result on {context}");
+        assert!(found.guard_is_intact, "{choice} wrote behind its result on {context}");
         ran += 1;
     }
     ran
@@ -151,7 +146,7 @@ fn mm_computes_every_element() {
             for (element, tf32) in FLOATS {
                 let product = Product::dense(sizes, transposed, [element; 2], tf32);
                 let context = product.with_tf32(features::with_contiguity(product.context()));
-                ran += compare(&mut runner, &context, sizes, element, tf32);
+                ran += compare(&mut runner, &context, &product);
             }
         }
     }
@@ -178,7 +173,7 @@ fn mixed_mm_computes_every_element() {
         for types in [[Element::F16, Element::I8], [Element::Bf16, Element::U8]] {
             let product = Product::dense([m, k, n], [false, true], types, false);
             let context = features::with_contiguity(product.context());
-            ran += compare(&mut runner, &context, [m, k, n], types[0], false);
+            ran += compare(&mut runner, &context, &product);
         }
     }
     report(&format!("mixed_mm: {ran} products compared"));
@@ -196,7 +191,7 @@ fn pad_mm_computes_every_element() {
                     let product = Product::dense(sizes, transposed, [element; 2], tf32);
                     let padding = pad_mm::padding(element);
                     let context = product.with_tf32(padding.describe(product.context(), sizes, prepadded));
-                    ran += compare(&mut runner, &context, sizes, element, tf32);
+                    ran += compare(&mut runner, &context, &product);
                 }
             }
         }

@@ -56,6 +56,15 @@ impl SoftmaxRunner {
     }
 }
 
+/// Reads the rows of an input, without memory.
+fn rows(context: &Context) -> Result<Matrix, String> {
+    let (rows, columns) = (size(context, "rows")?, size(context, "columns")?);
+    match element(context, "dtype")? {
+        Element::F32 => Ok(Matrix::row_major(Element::F32, rows, columns)),
+        other => Err(format!("dtype must be torch.float32, found {}", other.torch())),
+    }
+}
+
 impl BenchmarkRunner for SoftmaxRunner {
     type Input = Input;
 
@@ -78,21 +87,12 @@ impl BenchmarkRunner for SoftmaxRunner {
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
-        size(context, "rows")?;
-        size(context, "columns")?;
-        match element(context, "dtype")? {
-            Element::F32 => Ok(()),
-            other => Err(format!("dtype must be torch.float32, found {}", other.torch())),
-        }
+        rows(context).map(|_| ())
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let seed = rng.random();
-        self.accepts(context).map_err(Failure::skipped)?;
-        let [rows, columns] = [size(context, "rows"), size(context, "columns")];
-        let (rows, columns) = (rows.map_err(Failure::skipped)?, columns.map_err(Failure::skipped)?);
-        let gpu = &self.gpu;
-        let matrix = Matrix::row_major(Element::F32, rows, columns);
+        let (seed, gpu) = (rng.random(), &self.gpu);
+        let matrix = rows(context).map_err(Failure::skipped)?;
         let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
         let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });
         let fit = Softmax::choices().iter().filter(|c| c.launch(&x, &gpu.limits()).is_ok());
@@ -110,6 +110,6 @@ impl BenchmarkRunner for SoftmaxRunner {
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let kernel = self.kernel(input, choice)?;
-        self.gpu.time(burst, || self.run(input, &kernel))
+        self.gpu.clock.time(burst, || self.run(input, &kernel))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::expr::Expr;
-use ah_types::log::{Collection, Metadata};
+use ah_types::log::{Collection, LOG_FORMAT, Metadata};
 use ah_types::{Device, Error, Failure, Features, Outcome, Scalar};
 
 use arc_swap::{ArcSwap, Guard};
@@ -158,9 +158,16 @@ impl AutoHeuristic {
             )));
         }
         let schema = self.features.base();
-        self.recorder.append(schema, values, timings, |collection| {
-            let (device, fallback) = (Some(self.device.clone()), vec![self.choices[self.fallback].clone()]);
-            let collection = Collection { device, fallback, ..collection };
+        self.recorder.append(schema, values, timings, || {
+            let collection = Collection {
+                format: LOG_FORMAT,
+                device: Some(self.device.clone()),
+                timing: self.recorder.timing,
+                fallback: vec![self.choices[self.fallback].clone()],
+                tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
+                // The program's own inputs; none is drawn.
+                ..Collection::default()
+            };
             Metadata::new(&self.name, schema, self.choices.clone(), collection)
         })
     }

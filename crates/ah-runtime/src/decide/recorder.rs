@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata};
+use ah_measure::lock;
+use ah_types::log::{LogWriter, Metadata};
 use ah_types::{Context, Error, Failure, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
-use crate::sync::lock;
 use crate::warnings::Warnings;
 
 /// The log of one decision point. The first append opens the file.
@@ -21,7 +21,7 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Appends all samples of one input; `metadata` completes that of a log to be opened. A skipped choice has no row; a
+    /// Appends all samples of one input; `metadata` is that of a log to be opened. A skipped choice has no row; a
     /// failed one has `inf`. An input is lost, with an error, if another process holds the log's lock for longer than
     /// [`files::PATIENCE`].
     pub(super) fn append<'a>(
@@ -29,7 +29,7 @@ impl Recorder {
         schema: &Schema,
         values: &[Scalar<'_>],
         outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
-        metadata: impl FnOnce(Collection) -> Metadata,
+        metadata: impl FnOnce() -> Metadata,
     ) -> Result<(), Error> {
         let mut context = Context::new();
         for (slot, feature) in schema.features().iter().enumerate() {
@@ -64,22 +64,11 @@ impl Recorder {
         Ok(())
     }
 
-    fn open(
-        &self,
-        schema: &Schema,
-        metadata: impl FnOnce(Collection) -> Metadata,
-    ) -> Result<LogWriter, Error> {
+    fn open(&self, schema: &Schema, metadata: impl FnOnce() -> Metadata) -> Result<LogWriter, Error> {
         let no_folder = || Error::Usage("no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned());
         let path = self.path.as_deref().ok_or_else(no_folder)?;
         files::expect_regular(path).map_err(Error::io(path, "open"))?;
-        let metadata = metadata(Collection {
-            format: LOG_FORMAT,
-            timing: self.timing,
-            tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
-            // The program's own inputs; none is drawn.
-            ..Collection::default()
-        });
-        let (writer, torn) = LogWriter::open(path, &metadata, schema, Some(files::PATIENCE))?;
+        let (writer, torn) = LogWriter::open(path, &metadata(), schema, Some(files::PATIENCE))?;
         if let Some(torn) = torn {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }

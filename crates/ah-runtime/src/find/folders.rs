@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use ah_measure::lock;
 use ah_types::shown::listed;
 
 use super::registry;
 use crate::heuristics::{Heuristic, LoadedModel};
-use crate::sync::lock;
 
 /// The models of each path that was asked for: a folder of models, or one model's file.
 static FOLDERS: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use ah_measure::lock;
 use ah_types::shown::time;
 use ah_types::{Failure, Feature, Outcome, Scalar, TimingPolicy, median};
 use arc_swap::ArcSwap;
@@ -16,7 +17,6 @@ use super::picks::{self, Head, Pick, Table, Widening};
 use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
-use crate::sync::lock;
 use crate::warnings::Warnings;
 
 /// Returns true if a kernel supports an input with these values.

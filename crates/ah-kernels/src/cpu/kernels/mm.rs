@@ -37,9 +37,6 @@ impl MatMul {
     /// All choices.
     pub const CHOICES: [Self; 3] = [Self::Gemm(Threads::One), Self::Gemm(Threads::All), Self::MatrixMultiply];
 
-    /// The general-purpose answer.
-    pub const FALLBACK: Self = Self::Gemm(Threads::All);
-
     /// Returns the stable name, for example `gemm_threads=all`.
     pub fn name(&self) -> String {
         match self {

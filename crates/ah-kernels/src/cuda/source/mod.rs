@@ -206,16 +206,16 @@ impl UserRunner {
     /// Compares an output with the reference's.
     fn compare(&self, input: &UserInput, index: usize, expected: Buffer) -> Result<(), Failure> {
         let plan = &input.plan.buffers[index];
-        self.gpu.fill(self.found.buffer(), 0)?;
+        self.gpu.fill(self.found.buffer, 0)?;
         let args = [
             Arg::Buffer(input.buffers[index]),
             Arg::Buffer(expected),
             Arg::U64(plan.length),
             Arg::I32(plan.element.code()),
-            Arg::Buffer(self.found.buffer()),
+            Arg::Buffer(self.found.buffer),
         ];
         self.gpu.launch(&self.difference, self.grid(), &args)?;
-        let found = self.gpu.read::<u32>(self.found.buffer(), 3)?;
+        let found = self.gpu.read::<u32>(self.found.buffer, 3)?;
         let [largest, magnitude] = [found[1], found[2]].map(|bits| f64::from(f32::from_bits(bits)));
         let allowed = input.plan.tolerance.unwrap_or_else(|| plan.element.tolerance()) * magnitude;
         let wrong = |what: String| Err(Failure::failed(format!("wrong result: {:?}: {what}", plan.name)));
@@ -231,7 +231,7 @@ impl UserRunner {
     }
 
     fn grid(&self) -> Grid {
-        Grid::of(self.gpu.identity().multiprocessors as usize * 8, 256)
+        Grid::of(self.gpu.identity.multiprocessors as usize * 8, 256)
     }
 }
 
@@ -307,7 +307,7 @@ impl BenchmarkRunner for UserRunner {
     ) -> Result<Times, Failure> {
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
-        self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid, &input.arguments))
+        self.gpu.clock.time(burst, || self.gpu.launch(&kernel, launch.grid, &input.arguments))
     }
 }
 

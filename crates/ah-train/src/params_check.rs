@@ -43,8 +43,10 @@ impl Params {
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }
+        let is_leaf_size = |x: f64| x > 0.0 && x.is_finite() && (x < 1.0 || x.fract() == 0.0);
         if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
-            return wrong("--min-samples-leaf", LEAF_SIZE, least);
+            let expected = "a number of inputs from 1, or a share of them above 0 and below 1";
+            return wrong("--min-samples-leaf", expected, least);
         }
         for (flag, value) in [("--max-leaves", self.max_leaves), ("--ranking", self.ranking)] {
             if value == Some(0) {
@@ -94,14 +96,6 @@ pub fn check_training(training: &Params, optimization: &str) -> Result<(), Error
 
 fn wrong<T>(flag: &'static str, expected: &str, found: impl Display) -> Result<T, Error> {
     Err(Error::parameter(flag, expected, found))
-}
-
-/// The values of [`is_leaf_size`].
-const LEAF_SIZE: &str = "a number of inputs from 1, or a share of them above 0 and below 1";
-
-/// Returns true for a number of inputs, and for a share of them.
-fn is_leaf_size(x: f64) -> bool {
-    x > 0.0 && x.is_finite() && (x < 1.0 || x.fract() == 0.0)
 }
 
 /// The name becomes a type and a crate in generated code.

@@ -2,31 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ah_types::log::Source;
 use ah_types::{LogRecord, Model, Provenance};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::data::Dataset;
 use crate::judge::TestReport;
 use crate::promise::{Ladder, Recipe};
 use crate::search::Portfolio;
-
-/// Returns the fields of a JSON object.
-pub fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    }
-}
-
-/// Returns the records of the logs of a dataset.
-pub fn logs(dataset: &Dataset) -> impl Iterator<Item = LogRecord> {
-    dataset.sources.iter().map(|source| LogRecord {
-        file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        blake3: source.hash.clone(),
-        date: source.date.clone(),
-        rows: source.rows,
-    })
-}
 
 /// Returns the record of a training.
 pub fn provenance(
@@ -37,13 +19,13 @@ pub fn provenance(
     model: &Model,
 ) -> Provenance {
     let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown }));
-    let mut parameters = object(json!({
+    let mut parameters = json!({
         "settings": recipe.plan.settings,
         "chosen": recipe.configuration,
         "portfolio": kept,
-    }));
+    });
     if let Some(most) = recipe.max_leaves {
-        parameters.insert("max_leaves".to_owned(), most.into());
+        parameters["max_leaves"] = most.into();
     }
     let eligible = model.eligible.iter();
     let learned = eligible.filter(|(choice, _)| !recipe.dataset.eligible.contains_key(choice));
@@ -53,12 +35,12 @@ pub fn provenance(
         })
         .collect();
     if !learned.is_empty() {
-        parameters.insert("learned_eligible".to_owned(), json!(learned));
+        parameters["learned_eligible"] = json!(learned);
     }
     if let Some(share) = held_out.evaluation.comparison.timed {
-        parameters.insert("timed".to_owned(), share.into());
+        parameters["timed"] = share.into();
     }
-    let mut metrics = object(json!({
+    let mut metrics = json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
         "train_inputs": held_out.train_inputs,
         "cross_validated_slowdown": ladder.rung().slowdown,
@@ -68,15 +50,22 @@ pub fn provenance(
         "held_out_by_input": held_out.by_input,
         "always_fallback": held_out.evaluation.comparison.always_fallback,
         "best_single": held_out.evaluation.comparison.best_single,
-    }));
+    });
     if !held_out.by_device.is_empty() {
-        metrics.insert("by_device".to_owned(), json!(held_out.by_device));
+        metrics["by_device"] = json!(held_out.by_device);
     }
+    let log = |source: &Source| LogRecord {
+        file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        blake3: source.hash.clone(),
+        date: source.date.clone(),
+        rows: source.rows,
+    };
+    let fields = |object: Value| object.as_object().cloned().unwrap_or_default();
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
-        logs: logs(recipe.dataset).collect(),
+        logs: recipe.dataset.sources.iter().map(log).collect(),
         seed: recipe.plan.seed,
-        parameters,
-        metrics,
+        parameters: fields(parameters),
+        metrics: fields(metrics),
     }
 }

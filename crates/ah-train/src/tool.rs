@@ -81,7 +81,13 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
     if !args.json {
-        print(&trained)?;
+        stdout(&report::summary::trained(&trained))?;
+        notes(&report::summary::training_notes(&trained, is_verbose()));
+        if is_verbose() {
+            let (sizes, evidence) = (report::sizes::sizes(&trained), report::summary::evidence(&trained));
+            stdout(&format!("{sizes}{}\n{evidence}", trained.plan.settings))?;
+            status(&format!("learned in {:.1} s\n", trained.duration.as_secs_f64()));
+        }
     }
     status(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.report {
@@ -117,21 +123,6 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
     let command = ah_cli::arguments::command_without(&[&["--check"]]);
     error(&format!("{} is stale: learning again gives another one; run: {command}", path.display()));
     Ok(exit::CHECK_FAILED)
-}
-
-fn print(trained: &TrainedModel) -> Result<(), Error> {
-    stdout(&report::summary::trained(trained))?;
-    notes(&report::summary::training_notes(trained, is_verbose()));
-    if is_verbose() {
-        stdout(&format!(
-            "{}{}\n{}",
-            report::sizes::sizes(trained),
-            trained.plan.settings,
-            report::summary::evidence(trained)
-        ))?;
-        status(&format!("learned in {:.1} s\n", trained.duration.as_secs_f64()));
-    }
-    Ok(())
 }
 
 /// The last step of the one command that learns and generates: code for each target that it learned for.

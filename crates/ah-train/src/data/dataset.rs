@@ -189,11 +189,6 @@ impl Dataset {
         self
     }
 
-    /// Returns the same dataset with this fallback.
-    pub fn with_fallback(self, fallback: ChoiceId) -> Self {
-        Self { named_fallback: Some(fallback), ..self }
-    }
-
     /// Returns the device; `None` for logs that do not name it, or of several.
     pub fn device(&self) -> Option<&Device> {
         self.metadata.device().filter(|_| self.devices.len() == 1)

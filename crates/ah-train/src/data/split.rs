@@ -60,21 +60,17 @@ fn partition(inputs: &[u32], held_out: impl Fn(usize) -> bool) -> Partition {
     parts
 }
 
-/// Returns the fold of each key, from 0 to `count - 1`. Folds differ in size by at most one distinct key.
-fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
+/// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out. Folds differ in size by at
+/// most one distinct key.
+pub fn partitions(inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
     let fractions = fractions(keys, seed, "folds");
     let mut distinct: Vec<(u64, &String)> = fractions.iter().map(|f| f.to_bits()).zip(keys).collect();
     distinct.sort_unstable();
     distinct.dedup();
     let fold_of: FxHashMap<&String, usize> =
         distinct.iter().enumerate().map(|(i, (_, key))| (*key, i % count)).collect();
-    keys.iter().map(|key| fold_of[key]).collect()
-}
-
-/// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out.
-pub fn partitions(inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
-    let fold_of = folds(keys, count, seed);
-    let part = |fold| partition(inputs, |position| fold_of[position] == fold);
+    let folds: Vec<usize> = keys.iter().map(|key| fold_of[key]).collect();
+    let part = |fold| partition(inputs, |position| folds[position] == fold);
     (0..count).map(part).collect()
 }
 

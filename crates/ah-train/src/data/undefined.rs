@@ -24,11 +24,7 @@ pub fn truth_as_numbers(table: &Table, features: Features) -> (Features, Feature
         DerivedFeature { expression, ..derived.clone() }
     };
     let derived: Vec<DerivedFeature> = features.derived().iter().enumerate().map(number).collect();
-    match Features::new(features.base().clone(), &derived) {
-        Ok(numbers) => {
-            let values = FeatureValues::new(table, &numbers);
-            (numbers, values)
-        }
-        Err(_) => (features, values),
-    }
+    let Ok(numbers) = Features::new(features.base().clone(), &derived) else { return (features, values) };
+    let values = FeatureValues::new(table, &numbers);
+    (numbers, values)
 }

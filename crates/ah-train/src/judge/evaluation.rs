@@ -27,8 +27,8 @@ pub struct Evaluation {
     pub comparison: BaselineComparison,
     /// Where the test part of a training is judged: the number of inputs that its heuristic learned from.
     pub learned_from: Option<usize>,
-    /// BLAKE3 of each log's unpacked bytes, in hex.
-    pub hashes: Vec<String>,
+    /// Whether the model was learned from one of the logs: then its figures here are too good.
+    pub seen: bool,
     /// Sentences for the user.
     pub warnings: Vec<String>,
     /// The table's slots of the model's features.
@@ -53,7 +53,9 @@ pub fn evaluate(
     let mut warnings = irregularities::warnings(&log.irregularities);
     warnings.extend(of_another_device(model, &log.metadata));
     let slots = slots(model, &log, &mut warnings);
-    let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
+    // By the BLAKE3 of a log's unpacked bytes.
+    let is_known = |hash: &String| log.sources.iter().any(|source| source.hash == *hash);
+    let seen = model.provenance.logs.iter().any(|log| is_known(&log.blake3));
     let asking = Asking::of_model(model, &log.metadata);
     let logged = log.schema.clone();
     let mut table = Table::new(log);
@@ -75,7 +77,7 @@ pub fn evaluate(
     if failed > 0 {
         warnings.push(format!("{failed} inputs do not count: every choice failed there"));
     }
-    if is_learned_from(model, &hashes) {
+    if seen {
         warnings.push(
             "the model was learned from these inputs, so it loses more on new ones; its figures on held-out inputs are \
              in its record"
@@ -94,7 +96,7 @@ pub fn evaluate(
     }
     let single = table.best_single(&inputs);
     let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
-    Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, hashes, warnings, slots })
+    Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
 }
 
 /// Returns whether training kept some choices of many, so that the others are missing on purpose.
@@ -109,11 +111,6 @@ fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
     let here = here.unwrap_or_else(|| capability_identity(log.device_capa, log.shared_memory));
     let difference = admits(&model.identity(), &here).err()?;
     Some(format!("the model's promise does not hold on this log: {difference}"))
-}
-
-/// Returns whether the model was learned from a log with one of these hashes.
-pub fn is_learned_from(model: &Model, hashes: &[String]) -> bool {
-    model.provenance.logs.iter().any(|log| hashes.contains(&log.blake3))
 }
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
@@ -158,7 +155,7 @@ impl Evaluation {
             comparison: BaselineComparison::new(&table, &judged, fallback, single, limit),
             judged,
             learned_from: Some(parts.training.len()),
-            hashes: Vec::new(),
+            seen: false,
             warnings: Vec::new(),
             slots: (0..prepared.learning.features.base().len()).map(Some).collect(),
             table,

@@ -179,10 +179,21 @@ impl Recipe<'_> {
         calibrated: Option<CalibratedMargin>,
         margin: f64,
     ) -> Heuristic {
-        let promise =
-            self.plan.max_risk.zip(calibrated).map(|(target, calibrated)| {
-                promise(self.dataset, self.plan, &calibrated, folds.inputs, target)
-            });
+        let plan = self.plan;
+        let promise = plan.max_risk.zip(calibrated).map(|(target, calibrated)| Promise {
+            target,
+            confidence: CONFIDENCE,
+            limit: plan.max_slowdown,
+            mode: plan.promise,
+            tested: tested(plan.promise, target),
+            level: LEVEL,
+            inputs: calibrated.inputs as u64,
+            groups: calibrated.independent as u64,
+            violations: calibrated.violations as u64,
+            clear: calibrated.clear as u64,
+            runs: u64::from(median_runs(self.dataset, folds.inputs)),
+            threshold: Some(calibrated.margin).filter(|margin| margin.is_finite()),
+        });
         let model = Model { promise, ..self.model(fitted, folds.fallback, margin) };
         Heuristic { model, always: self.model(fitted, folds.fallback, ALWAYS), calibrated }
     }
@@ -294,30 +305,6 @@ fn cost(judged: &JudgedInput, table: &Table, fallback: ChoiceId, margin: f64) ->
 /// Returns how much each decision's cost counts.
 fn weights(dataset: &Dataset, held_out: &[JudgedInput]) -> Vec<f64> {
     held_out.iter().map(|held_out| dataset.table.cost_weight(held_out.input)).collect()
-}
-
-/// Returns the promise of a margin that was calibrated on these inputs.
-fn promise(
-    dataset: &Dataset,
-    plan: &TrainPlan,
-    calibrated: &CalibratedMargin,
-    inputs: &[u32],
-    target: f64,
-) -> Promise {
-    Promise {
-        target,
-        confidence: CONFIDENCE,
-        limit: plan.max_slowdown,
-        mode: plan.promise,
-        tested: tested(plan.promise, target),
-        level: LEVEL,
-        inputs: calibrated.inputs as u64,
-        groups: calibrated.independent as u64,
-        violations: calibrated.violations as u64,
-        clear: calibrated.clear as u64,
-        runs: u64::from(median_runs(dataset, inputs)),
-        threshold: Some(calibrated.margin).filter(|margin| margin.is_finite()),
-    }
 }
 
 /// Returns the median number of measurements of a cell.

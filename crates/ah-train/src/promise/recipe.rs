@@ -110,11 +110,6 @@ impl Recipe<'_> {
         recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS)
     }
 
-    /// Returns whether boosted trees are learned beside the readable one.
-    pub fn is_boosted(&self) -> bool {
-        matches!(self.configuration, Configuration::Boosted { .. })
-    }
-
     /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.
     fn costs(&self, inputs: &[u32]) -> Costs {
         let limit = self.plan.max_risk.map(|_| self.plan.max_slowdown);
@@ -124,7 +119,8 @@ impl Recipe<'_> {
     /// Returns the tree behind one cheap question, where asking takes time and that saves some.
     fn cheap_first(&self, view: &View, costs: &Costs, tree: FittedEnsemble) -> FittedEnsemble {
         let asking = &self.plan.asking;
-        if asking.is_free() || self.is_boosted() || tree.tree.leaves() < 2 {
+        let is_boosted = matches!(self.configuration, Configuration::Boosted { .. });
+        if asking.is_free() || is_boosted || tree.tree.leaves() < 2 {
             return tree;
         }
         let rows = view.rows();

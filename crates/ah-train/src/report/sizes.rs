@@ -55,7 +55,6 @@ fn decision(rung: &Rung) -> String {
 /// Returns microseconds with two digits.
 fn microseconds(us: f64) -> String {
     match us {
-        0.0 => "0 µs".to_owned(),
         us if us < 1.0 => format!("{:.0} ns", us * 1e3),
         us if us < 10.0 => format!("{us:.1} µs"),
         us => format!("{us:.0} µs"),

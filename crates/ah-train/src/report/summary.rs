@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ah_types::shown::cut;
 use ah_types::{Model, Objective, Optimization, Promise, Target};
 use serde_json::{Value, json};
 
@@ -431,8 +432,5 @@ fn promised(promise: &Promise, fallback: &str) -> String {
 
 /// Returns a choice's name, cut if it is long.
 pub(super) fn name(choice: &str) -> String {
-    match choice.char_indices().nth(NAME) {
-        Some((end, _)) => format!("{}…", &choice[..end]),
-        None => choice.to_owned(),
-    }
+    cut(choice, NAME)
 }

@@ -36,49 +36,45 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     }
     let keys = dataset.keys(SplitBy::Input, training);
     let folds = split::partitions(training, &keys, SEARCH_FOLDS, plan.seed);
-    let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
-    let mut least = judge.net_losses(&left_out);
+    let costs = dataset.costs();
+    let losses = |left_out: &BTreeSet<usize>| net_losses((dataset, plan), &folds, &costs, left_out);
+    let mut least = losses(&left_out);
     for (slot, _) in expensive {
         let further = &left_out | &[slot].into();
         // Without any feature there is one leaf, which competes with trees and forests of all sizes anyway.
         if further.len() == dataset.features.base().len() {
             continue;
         }
-        let losses = judge.net_losses(&further);
-        let (more, error) = difference(&losses, &least, &vec![1.0; least.len()]);
+        let without = losses(&further);
+        let (more, error) = difference(&without, &least, &vec![1.0; least.len()]);
         if more + error <= 0.0 {
-            (least, left_out) = (losses, further);
+            (least, left_out) = (without, further);
         }
     }
     left_out
 }
 
-struct FeatureJudge<'a> {
-    dataset: &'a Dataset,
-    plan: &'a TrainPlan,
-    folds: Vec<Partition>,
-    costs: Costs,
-}
-
-impl FeatureJudge<'_> {
-    /// Returns the weighted cost of each held-out input by trees without these features, with the decision and the features that
-    /// they use.
-    fn net_losses(&self, left_out: &BTreeSet<usize>) -> Vec<f64> {
-        let Self { dataset, plan, folds, costs } = self;
-        let ranked: Vec<RankedFeatures> =
-            folds.par_iter().map(|part| dataset.ranked_without(&part.training, left_out)).collect();
-        let folds: Vec<Fold<'_>> =
-            folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
-        let mut net = Vec::new();
-        let judged = cross_validate(&Configuration::new(plan), &folds, costs);
-        for (judged, Fold { part, columns }) in judged.iter().zip(folds) {
-            let rows = FitRows { columns, inputs: &part.training };
-            let used = ModelUse::of_tree(&judged.tree, &dataset.features, &rows);
-            let overhead = plan.asking.overhead(&used, &used.parts);
-            for (&input, loss) in part.held_out.iter().zip(&judged.costs) {
-                net.push(f64::from(costs.weight(input)) * (loss + overhead.added(&dataset.table, input)));
-            }
+/// Returns the weighted cost of each held-out input by trees without these features, with the decision and the features that
+/// they use.
+fn net_losses(
+    (dataset, plan): (&Dataset, &TrainPlan),
+    folds: &[Partition],
+    costs: &Costs,
+    left_out: &BTreeSet<usize>,
+) -> Vec<f64> {
+    let ranked: Vec<RankedFeatures> =
+        folds.par_iter().map(|part| dataset.ranked_without(&part.training, left_out)).collect();
+    let folds: Vec<Fold<'_>> =
+        folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
+    let mut net = Vec::new();
+    let judged = cross_validate(&Configuration::new(plan), &folds, costs);
+    for (judged, Fold { part, columns }) in judged.iter().zip(folds) {
+        let rows = FitRows { columns, inputs: &part.training };
+        let used = ModelUse::of_tree(&judged.tree, &dataset.features, &rows);
+        let overhead = plan.asking.overhead(&used, &used.parts);
+        for (&input, loss) in part.held_out.iter().zip(&judged.costs) {
+            net.push(f64::from(costs.weight(input)) * (loss + overhead.added(&dataset.table, input)));
         }
-        net
     }
+    net
 }

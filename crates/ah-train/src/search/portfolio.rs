@@ -3,7 +3,7 @@
 
 use ah_types::ChoiceId;
 
-use crate::data::{Dataset, Table};
+use crate::data::Dataset;
 use crate::joint;
 use crate::tree::cover::Cover;
 
@@ -27,14 +27,7 @@ pub fn choose(dataset: &Dataset, inputs: &[u32], asked: Option<usize>) -> Option
     if asked.is_none() && !(dataset.ad_hoc && joint::is_of_many(table, inputs)) {
         return None;
     }
-    let (chosen, slowdown) = greedy(table, inputs, dataset.fallback(inputs), asked.unwrap_or(USUAL));
-    let mut choices: Vec<String> = chosen.iter().map(|id| table.choices[id.index()].clone()).collect();
-    choices.sort_unstable();
-    Some(Portfolio { slowdown, choices })
-}
-
-/// Returns the choices in the order in which they are added, and the slowdown with all of them.
-fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (Vec<ChoiceId>, f64) {
+    let (fallback, count) = (dataset.fallback(inputs), asked.unwrap_or(USUAL));
     // A choice without a time costs what the fallback costs.
     let row = |&input: &u32| (input, table.cost_weight(input), table.cost(input, fallback, fallback));
     let mut cover = Cover::new(table, inputs.iter().map(row));
@@ -50,5 +43,7 @@ fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (V
         cover.add(next);
         chosen.push(next);
     }
-    (chosen, table.objective.over_best(cover.mean_cost()))
+    let mut choices: Vec<String> = chosen.iter().map(|id| table.choices[id.index()].clone()).collect();
+    choices.sort_unstable();
+    Some(Portfolio { slowdown: table.objective.over_best(cover.mean_cost()), choices })
 }

@@ -19,8 +19,6 @@ const PARENT_INPUTS: f64 = 10.0;
 pub struct Cover<'a> {
     table: &'a Table,
     rows: Vec<Row>,
-    /// By choice: how much it would lower the total cost.
-    gains: Vec<f64>,
 }
 
 /// An input to cover.
@@ -39,7 +37,7 @@ impl<'a> Cover<'a> {
             weight,
             cost: cost.min(table.objective.greatest_cost()),
         };
-        Self { table, rows: rows.map(row).collect(), gains: vec![0.0; table.choices.len()] }
+        Self { table, rows: rows.map(row).collect() }
     }
 
     pub fn add(&mut self, choice: ChoiceId) {
@@ -51,15 +49,15 @@ impl<'a> Cover<'a> {
     }
 
     /// Returns, by choice, how much it would lower the total cost.
-    pub fn gains(&mut self) -> &[f64] {
-        self.gains.fill(0.0);
+    pub fn gains(&self) -> Vec<f64> {
+        let mut gains = vec![0.0; self.table.choices.len()];
         for Row { input, weight, cost } in &self.rows {
             for cell in self.table.cells(*input) {
-                self.gains[cell.choice.index()] +=
+                gains[cell.choice.index()] +=
                     weight * (cost - self.table.learned_cost(*input, cell)).max(0.0);
             }
         }
-        &self.gains
+        gains
     }
 
     /// Returns the mean cost of the best choice so far.

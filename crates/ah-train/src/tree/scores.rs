@@ -109,10 +109,18 @@ impl Scores {
         Self { choices: self.choices, scores }
     }
 
-    /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with
-    /// the least score, of equals the first.
+    /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with the least score, of
+    /// equals the first. Where it ranks none of these, it is that of the slowest one: nothing better is known.
     pub fn cost(&self, node: usize, targets: &Costs, input: u32) -> u32 {
-        cost(self.node(node), targets, input)
+        let scores = self.node(node);
+        let mut best = (f64::INFINITY, None);
+        for cost in targets.of(input) {
+            let score = scores[cost.choice.index()];
+            if score < best.0 {
+                best = (score, Some(cost.cost));
+            }
+        }
+        best.1.unwrap_or_else(|| targets.of(input).iter().map(|cost| cost.cost).max().unwrap_or(0))
     }
 
     /// Returns the choices that a node ranks, best first.
@@ -123,17 +131,4 @@ impl Scores {
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
         ranking
     }
-}
-
-/// Returns the cost of the choice that these scores pick for an input: of the measured choices the one with the least
-/// score, of equals the first. Where they rank none of these, it is that of the slowest one: nothing better is known.
-pub fn cost(scores: &[f64], targets: &Costs, input: u32) -> u32 {
-    let mut best = (f64::INFINITY, None);
-    for cost in targets.of(input) {
-        let score = scores[cost.choice.index()];
-        if score < best.0 {
-            best = (score, Some(cost.cost));
-        }
-    }
-    best.1.unwrap_or_else(|| targets.of(input).iter().map(|cost| cost.cost).max().unwrap_or(0))
 }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::data::Table;
 use crate::judge::Evaluation;
-use crate::judge::evaluation::is_learned_from;
 use crate::report::summary;
 
 /// The most inputs on the map. More are thinned evenly.
@@ -66,8 +65,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "optimization": model.optimization,
         "device": model.device.as_ref().map(ToString::to_string),
         "fallback": comparison.always_fallback.choice,
-        // Then its figures here are too good.
-        "learned_from_these": is_learned_from(model, &evaluation.hashes),
+        "learned_from_these": evaluation.seen,
         "learned_from": evaluation.learned_from,
         "comparison": comparison,
         "unknown": unknown,

@@ -69,7 +69,7 @@ impl Cublas {
         };
         // SAFETY: the matrices are device memory of these sizes; the scalars outlive the call.
         unsafe {
-            let handle = self.handle.get();
+            let handle = self.handle.value;
             sys::cublasSetMathMode(handle, mode).result().map_err(CudaError::blas(doing))?;
             if p.a.element == Element::F32 {
                 return sys::cublasSgemm_v2(

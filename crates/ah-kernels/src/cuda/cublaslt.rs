@@ -94,7 +94,7 @@ impl CublasLt {
         // cuBLASLt's documentation gives.
         let supported = unsafe {
             sys::cublasLtMatmulAlgoInit(
-                self.handle.get(),
+                self.handle.value,
                 compute_type(product),
                 sys::cudaDataType_t::CUDA_R_32F,
                 kind,
@@ -114,8 +114,8 @@ impl CublasLt {
                 })
             })
             .and_then(|()| {
-                let ([a, b, c], operation) = (described.matrices(), described.operation.get());
-                sys::cublasLtMatmulAlgoCheck(self.handle.get(), operation, a, b, c, c, &algo, &mut found)
+                let ([a, b, c], operation) = (described.matrices(), described.operation.value);
+                sys::cublasLtMatmulAlgoCheck(self.handle.value, operation, a, b, c, c, &algo, &mut found)
                     .result()
             })
         };
@@ -131,8 +131,8 @@ impl CublasLt {
         // SAFETY: the matrices are device memory of the described sizes; as in `cublas`, cᵀ = bᵀ · aᵀ.
         unsafe {
             result::matmul(
-                self.handle.get(),
-                plan.product.operation.get(),
+                self.handle.value,
+                plan.product.operation.value,
                 (&raw const one).cast(),
                 (&raw const zero).cast(),
                 product.b.buffer.address as *const c_void,
@@ -163,7 +163,7 @@ impl CublasLt {
         unsafe {
             let bytes = WORKSPACE as u64;
             result::set_matmul_pref_attribute(
-                preference.get(),
+                preference.value,
                 sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                 (&raw const bytes).cast(),
                 8,
@@ -171,13 +171,13 @@ impl CublasLt {
             .map_err(lt("ask cuBLASLt"))?;
             let [a, b, c] = described.matrices();
             let answer = sys::cublasLtMatmulAlgoGetHeuristic(
-                self.handle.get(),
-                described.operation.get(),
+                self.handle.value,
+                described.operation.value,
                 a,
                 b,
                 c,
                 c,
-                preference.get(),
+                preference.value,
                 PROPOSALS as i32,
                 results.as_mut_ptr(),
                 &mut count,
@@ -307,7 +307,7 @@ impl ProductDescription {
             let op = i32::from(matrix.is_column_major());
             // SAFETY: the call above made the description; the value has four bytes.
             unsafe {
-                result::set_matmul_desc_attribute(operation.get(), attribute, (&raw const op).cast(), 4)
+                result::set_matmul_desc_attribute(operation.value, attribute, (&raw const op).cast(), 4)
             }
             .map_err(lt(doing))?;
         }
@@ -315,7 +315,7 @@ impl ProductDescription {
     }
 
     fn matrices(&self) -> [sys::cublasLtMatrixLayout_t; 3] {
-        self.layouts.each_ref().map(Owned::get)
+        self.layouts.each_ref().map(|layout| layout.value)
     }
 }
 

@@ -20,29 +20,22 @@ impl Library {
         // SAFETY: each call only opens the library. The initialisers of CUDA's libraries need nothing of us.
         let (is_there, name, remedy) = unsafe {
             match self {
-                Self::Driver => (cudarc::driver::sys::is_culib_present(), "libcuda.so", None),
-                Self::Nvrtc => (
-                    cudarc::nvrtc::sys::is_culib_present(),
-                    "libnvrtc.so",
-                    Some(
-                        "CUDA's run-time compiler (the package cuda-nvrtc, or pip install nvidia-cuda-nvrtc)",
-                    ),
-                ),
-                Self::Cublas => (cudarc::cublas::sys::is_culib_present(), "libcublas.so", Some(CUBLAS)),
-                Self::CublasLt => (cudarc::cublaslt::sys::is_culib_present(), "libcublasLt.so", Some(CUBLAS)),
+                Self::Driver => (cudarc::driver::sys::is_culib_present(), "libcuda.so", DRIVER),
+                Self::Nvrtc => (cudarc::nvrtc::sys::is_culib_present(), "libnvrtc.so", NVRTC),
+                Self::Cublas => (cudarc::cublas::sys::is_culib_present(), "libcublas.so", CUBLAS),
+                Self::CublasLt => (cudarc::cublaslt::sys::is_culib_present(), "libcublasLt.so", CUBLAS),
             }
         };
-        if is_there {
-            return Ok(());
-        }
-        Err(CudaError::Unusable(match remedy {
-            None => format!("{name} is not found: install NVIDIA's driver to measure on a GPU"),
-            Some(what) => {
-                format!("{name} is not found: install {what} and name its folder in LD_LIBRARY_PATH")
-            }
-        }))
+        let missing = || CudaError::Unusable(format!("{name} is not found: install {remedy}"));
+        is_there.then_some(()).ok_or_else(missing)
     }
 }
+
+const DRIVER: &str = "NVIDIA's driver to measure on a GPU";
+const NVRTC: &str = "CUDA's run-time compiler (the package cuda-nvrtc, or pip install nvidia-cuda-nvrtc) and name its folder \
+                     in LD_LIBRARY_PATH";
+const CUBLAS: &str =
+    "cuBLAS (the package libcublas, or pip install nvidia-cublas) and name its folder in LD_LIBRARY_PATH";
 
 /// Returns cuBLAS's version, for example `13.0.2`.
 pub(super) fn cublas_version() -> Result<String, CudaError> {
@@ -58,8 +51,6 @@ pub(super) fn cublas_version() -> Result<String, CudaError> {
         [Property::MAJOR_VERSION, Property::MINOR_VERSION, Property::PATCH_LEVEL].map(property);
     Ok(format!("{}.{}.{}", major?, minor?, patch?))
 }
-
-const CUBLAS: &str = "cuBLAS (the package libcublas, or pip install nvidia-cublas)";
 
 #[cfg(test)]
 mod tests {

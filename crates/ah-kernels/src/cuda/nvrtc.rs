@@ -120,9 +120,9 @@ impl Compiler {
         let program = result::create_program(&text, None).map_err(nvrtc)?;
         let program = Owned::new(program, result::destroy_program);
         // SAFETY: the program lives until the end of this function; the options outlive the call.
-        if let Err(e) = unsafe { result::compile_program(program.get(), options) } {
+        if let Err(e) = unsafe { result::compile_program(program.value, options) } {
             // SAFETY: as above.
-            let log = unsafe { result::get_program_log(program.get()) }.unwrap_or_default();
+            let log = unsafe { result::get_program_log(program.value) }.unwrap_or_default();
             // c_char to the byte it is.
             let bytes: Vec<u8> = log.into_iter().map(|c| c as u8).take_while(|c| *c != 0).collect();
             let log = format!("{}{e}", String::from_utf8_lossy(&bytes));
@@ -131,9 +131,9 @@ impl Compiler {
         let mut size = 0;
         // SAFETY: as above; `code` has the size that the library returned.
         unsafe {
-            sys::nvrtcGetCUBINSize(program.get(), &mut size).result().map_err(nvrtc)?;
+            sys::nvrtcGetCUBINSize(program.value, &mut size).result().map_err(nvrtc)?;
             let mut code = vec![0_u8; size];
-            sys::nvrtcGetCUBIN(program.get(), code.as_mut_ptr().cast()).result().map_err(nvrtc)?;
+            sys::nvrtcGetCUBIN(program.value, code.as_mut_ptr().cast()).result().map_err(nvrtc)?;
             Ok(code)
         }
     }

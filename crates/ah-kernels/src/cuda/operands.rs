@@ -86,22 +86,13 @@ impl Operands {
         let deviation = deviation(a.element, b.element);
         self.randomize(gpu, a, deviation, seed)?;
         self.randomize(gpu, b, 1.0, seed ^ 1)?;
-        let args = [
-            Arg::Buffer(a.buffer),
-            Arg::I32(a.element.code()),
-            Arg::I64(a.strides.0 as i64),
-            Arg::I64(a.strides.1 as i64),
-            Arg::Buffer(b.buffer),
-            Arg::I32(b.element.code()),
-            Arg::I64(b.strides.0 as i64),
-            Arg::I64(b.strides.1 as i64),
-            int(a.rows),
-            int(a.columns),
-            int(b.columns),
-            int(SAMPLES),
-            Arg::U64(seed),
-            Arg::Buffer(self.samples.buffer),
-        ];
+        let operand = |m: &Matrix| {
+            let strides = [m.strides.0, m.strides.1].map(|stride| Arg::I64(stride as i64));
+            [Arg::Buffer(m.buffer), Arg::I32(m.element.code()), strides[0], strides[1]]
+        };
+        let sizes = [a.rows, a.columns, b.columns, SAMPLES].map(int);
+        let samples = [Arg::U64(seed), Arg::Buffer(self.samples.buffer)];
+        let args = [&operand(a)[..], &operand(b), &sizes, &samples].concat();
         gpu.launch(&self.expected, Grid::of(SAMPLES / 4, 128), &args)?;
         // The elements of the product have a standard deviation of √k times the operands' deviation. The
         // largest of many is about five times as large; cuBLAS may round partial sums too (split-K). The
@@ -122,17 +113,8 @@ impl Operands {
     /// Compares a row-major product with its reference.
     pub(crate) fn check(&self, gpu: &Gpu, c: &Matrix, expected: &ProductReference) -> Result<(), Failure> {
         self.scan(gpu, c)?;
-        let args = [
-            Arg::Buffer(c.buffer),
-            Arg::I32(c.element.code()),
-            int(c.rows),
-            int(c.columns),
-            Arg::I64(c.strides.0 as i64),
-            int(SAMPLES),
-            Arg::U64(expected.seed),
-            Arg::Buffer(self.samples.buffer),
-            Arg::Buffer(self.found.buffer),
-        ];
+        let [samples, found] = [&self.samples, &self.found].map(|memory| Arg::Buffer(memory.buffer));
+        let args = [&result(c)[..], &[int(SAMPLES), Arg::U64(expected.seed), samples, found]].concat();
         gpu.launch(&self.compare, Grid::of(SAMPLES / 128, 128), &args)?;
         self.judge(gpu, expected.scale, expected.tolerance)
     }
@@ -157,14 +139,7 @@ impl Operands {
 
     fn scan(&self, gpu: &Gpu, c: &Matrix) -> Result<(), CudaError> {
         gpu.fill(self.found.buffer, 0)?;
-        let args = [
-            Arg::Buffer(c.buffer),
-            Arg::I32(c.element.code()),
-            int(c.rows),
-            int(c.columns),
-            Arg::I64(c.strides.0 as i64),
-            Arg::Buffer(self.found.buffer),
-        ];
+        let args = [&result(c)[..], &[Arg::Buffer(self.found.buffer)]].concat();
         gpu.launch(&self.not_finite, Grid::of(self.blocks, 256), &args)
     }
 
@@ -199,6 +174,12 @@ fn magnitude(element: Element) -> f64 {
         Element::U8 => 147.0,
         _ => 1.0,
     }
+}
+
+/// Returns a row-major result as kernels take it.
+fn result(c: &Matrix) -> [Arg; 5] {
+    let stride = Arg::I64(c.strides.0 as i64);
+    [Arg::Buffer(c.buffer), Arg::I32(c.element.code()), int(c.rows), int(c.columns), stride]
 }
 
 /// Converts a size to a kernel's `int`; contexts are checked, so it fits.

@@ -2,7 +2,7 @@
 
 /// A handle or a description, destroyed on drop.
 pub(super) struct Owned<T: Copy, E> {
-    value: T,
+    pub(super) value: T,
     destroy: unsafe fn(T) -> Result<(), E>,
 }
 
@@ -10,10 +10,6 @@ impl<T: Copy, E> Owned<T, E> {
     /// Takes what its library has just made; `destroy` is its destructor, and nobody else calls it.
     pub(super) fn new(value: T, destroy: unsafe fn(T) -> Result<(), E>) -> Self {
         Self { value, destroy }
-    }
-
-    pub(super) fn get(&self) -> T {
-        self.value
     }
 }
 

@@ -53,7 +53,6 @@ pub(crate) fn collect(
         appender,
         summary: Summary::new(done, workers.len()),
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
-        choices: first.experiment.choices.clone(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
@@ -101,7 +100,6 @@ struct Record {
     summary: Summary,
     /// The numerical features that were NaN on every input so far.
     undefined: BTreeSet<String>,
-    choices: Vec<String>,
     failed: Vec<MeasuredInput>,
     skipped_in_a_row: u32,
     /// Whether an input had a time, in this run or before.
@@ -183,7 +181,7 @@ impl Record {
 
     fn append(&mut self, input: &MeasuredInput) -> Result<(), Error> {
         let result = self.appender.append(input)?;
-        self.summary.count(&self.choices, &input.result);
+        self.summary.count(&self.appender.choices, &input.result);
         if input.result.is_ok() {
             let context = &input.planned.context;
             self.undefined.retain(|name| context.number(name).is_none_or(f64::is_nan));

@@ -24,7 +24,7 @@ use run_lock::{RunLock, is_at};
 pub(crate) struct Appender {
     log: LogWriter,
     outcomes: OutcomesFile,
-    choices: Vec<String>,
+    pub(crate) choices: Vec<String>,
     policy: TimingPolicy,
     _lock: RunLock,
     path: PathBuf,

@@ -181,8 +181,6 @@ fn source(table: &CudaTable, folder: &Path) -> Result<UserSource, Mistake> {
     // Headers beside the source, as a compiler finds them.
     let own = path.parent().map(Path::to_owned);
     let include = own.into_iter().chain(table.include.iter().map(|inner| folder.join(inner))).collect();
-    let file = path
-        .file_name()
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(UserSource { file, text, include, options: table.options.clone() })
 }

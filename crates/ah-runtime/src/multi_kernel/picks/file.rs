@@ -47,11 +47,6 @@ impl Head {
         }))
     }
 
-    /// Returns the number of kernels, or of features.
-    fn count(&self, key: &str) -> usize {
-        self.0[key].as_array().map_or(0, Vec::len)
-    }
-
     /// Returns the picks in the text of a file.
     ///
     /// # Errors
@@ -66,7 +61,8 @@ impl Head {
             }
         }
         let picks: Vec<Pick> = serde_json::from_value(picks).map_err(|e| e.to_string())?;
-        let (features, kernels) = (self.count("features"), self.count("kernels"));
+        let count = |key: &str| self.0[key].as_array().map_or(0, Vec::len);
+        let (features, kernels) = (count("features"), count("kernels"));
         let fits = |pick: &Pick| {
             pick.guards.len() == features
                 && pick.ms.len() == kernels

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use ah_cli::arguments::one_of;
 use ah_types::{Objective, PromiseMode, Target, named};
 use serde::de::{Deserializer, Error as _};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The parameters of a training. A setting that is `None` or empty is not given: the next layer's counts.
 // On the command line, the doc comments are the help texts. A file gives the settings alone, not what is read.
@@ -219,7 +219,7 @@ pub enum Size {
     Best,
     /// The smallest model that loses at most this share of the time more than the best.
     #[serde(untagged)]
-    Within(f64),
+    Within(#[serde(serialize_with = "as_text")] f64),
 }
 
 impl Size {
@@ -246,6 +246,11 @@ impl Size {
             _ => within,
         }
     }
+}
+
+/// A share of the size is text in models, as its words are.
+fn as_text<S: Serializer>(share: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(share)
 }
 
 impl FromStr for Size {

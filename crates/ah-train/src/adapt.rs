@@ -68,7 +68,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, Error> {
     let evaluation = held_out.evaluation;
     let (table, logged) = (&evaluation.table, model.features.base());
     let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
-    let judged = decisions::decide(&old, logged, table, &inputs, &plan.asking);
+    let judged = decisions::decide(&old, logged, table, &inputs, &plan.call_site);
     let fallback = evaluation.comparison.always_fallback.choice.clone();
     let id = table.named("the model's fallback", &fallback)?;
     let of_old = Metrics::new(table, &judged, id, plan.max_slowdown);

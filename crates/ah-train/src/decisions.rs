@@ -3,7 +3,7 @@
 use ah_types::{ChoiceId, Feature, FeatureKind, Model, Node, Reached, Schema, Sums, Tables, Value};
 
 use crate::data::Table;
-use crate::overhead::{Asking, ModelUse, Overhead};
+use crate::overhead::{CallSite, Footprint, Overhead};
 
 /// The decision for one input.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,20 +62,20 @@ pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
 }
 
 /// Returns the decisions of `model` on these inputs of `table`, which has these logged features, for a program that asks as
-/// `asking`.
+/// `call_site`.
 pub fn decide(
     model: &Model,
     logged: &Schema,
     table: &Table,
     inputs: &[u32],
-    asking: &Asking,
+    call_site: &CallSite,
 ) -> Vec<JudgedInput> {
     let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let tables = Tables::new(model);
-    let used = ModelUse::of_model(model);
-    let mean = asking.overhead(&used, &used.parts);
-    let by_node: Vec<Overhead> = used.paths.iter().map(|parts| asking.overhead(&used, parts)).collect();
+    let used = Footprint::of_model(model);
+    let mean = call_site.overhead(&used, &used.parts);
+    let by_node: Vec<Overhead> = used.paths.iter().map(|parts| call_site.overhead(&used, parts)).collect();
     let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());

@@ -8,7 +8,7 @@ use ah_types::{Error, LANES, Objective, PromiseMode, Target};
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::learners::{Boost, CostTree};
-use crate::overhead::Asking;
+use crate::overhead::CallSite;
 use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, Size, SplitBy, leaf_size};
 use crate::promise::calibrate::{default_share, held_out_together};
 use crate::setting::{Origin, Settings};
@@ -46,7 +46,7 @@ pub struct TrainPlan {
     /// The size of the model.
     pub size: Size,
     /// How a program asks the model.
-    pub asking: Asking,
+    pub call_site: CallSite,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
     /// The limit of the promise.
@@ -92,8 +92,8 @@ impl TrainPlan {
 
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
         let usual_leaf = if inputs < 32 { 1 } else { 3 };
-        let asking = asking(dataset, &mut settings);
-        let takes_more = asking.is_free() && dataset.table.choices.len() <= LANES;
+        let call_site = call_site(dataset, &mut settings);
+        let takes_more = call_site.is_free() && dataset.table.choices.len() <= LANES;
         let boost = boost(given, learner, inputs, takes_more)?;
         for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
             dataset.table.named("always_included", choice)?;
@@ -109,7 +109,7 @@ impl TrainPlan {
             evidence_tree: boost.as_ref().and_then(|_| evidence_tree(given, inputs)),
             boost,
             size: settings.size.unwrap_or_default(),
-            asking,
+            call_site,
             max_risk: settings.max_risk.and_then(MaxRisk::share),
             max_slowdown: settings.max_slowdown.unwrap_or(MAX_SLOWDOWN),
             promise,
@@ -144,7 +144,7 @@ pub fn usual(promise: PromiseMode, share: Option<f64>) -> Params {
 }
 
 /// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
-fn asking(dataset: &Dataset, settings: &mut Settings) -> Asking {
+fn call_site(dataset: &Dataset, settings: &mut Settings) -> CallSite {
     let declared = &dataset.optimization.feature_ms;
     let collection = dataset.metadata.collection.as_ref();
     let mut feature_ms = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
@@ -152,7 +152,7 @@ fn asking(dataset: &Dataset, settings: &mut Settings) -> Asking {
     let from = if declared.is_empty() { Origin::Log } else { Origin::Optimization };
     settings.add_layer(&Params { feature_ms, ..Params::default() }, from);
     let is_named = !dataset.settings.targets.is_empty();
-    Asking::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
+    CallSite::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them. `takes_more`: see [`Boost::of`].

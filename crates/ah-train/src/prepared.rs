@@ -76,7 +76,7 @@ impl Prepared {
 
     /// Returns the decisions of a model on these inputs of the table to judge by.
     pub fn judge(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
-        decisions::decide(model, self.learning.features.base(), &self.judging, inputs, &self.plan.asking)
+        decisions::decide(model, self.learning.features.base(), &self.judging, inputs, &self.plan.call_site)
     }
 
     /// Returns the model's fallback in the table to judge by.

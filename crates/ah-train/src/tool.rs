@@ -131,7 +131,7 @@ fn generate(
     args: &TrainArgs,
     mode: ah_codegen::WriteMode,
 ) -> Result<Option<ah_codegen::Report>, Error> {
-    let targets = trained.plan.asking.targets.iter();
+    let targets = trained.plan.call_site.targets.iter();
     let targets = targets.filter_map(|target| ah_codegen::TARGETS.iter().find(|t| t.name == target.name()));
     let targets: Vec<&ah_codegen::Target> = targets.collect();
     if args.no_codegen || targets.is_empty() {

@@ -81,7 +81,7 @@ pub fn train(params: &Params) -> Result<TrainedModel, Error> {
     let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
     let saved_without_promise = without_promise.map(with).transpose()?.flatten();
     let rust = vec![Target::Rust];
-    let is_slower = !plan.asking.is_free() && plan.asking.targets != rust;
+    let is_slower = !plan.call_site.is_free() && plan.call_site.targets != rust;
     let in_rust = is_slower.then(|| with(Params { targets: rust, ..params.clone() })).transpose()?.flatten();
     let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
     Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })

@@ -13,7 +13,7 @@ use crate::data::{self, Table, irregularities};
 use crate::decisions::{self, JudgedInput};
 use crate::error::mismatch;
 use crate::joint;
-use crate::overhead::Asking;
+use crate::overhead::CallSite;
 use crate::params::MAX_SLOWDOWN;
 use crate::prepared::Prepared;
 
@@ -56,7 +56,7 @@ pub fn evaluate(
     // By the BLAKE3 of a log's unpacked bytes.
     let is_known = |hash: &String| log.sources.iter().any(|source| source.hash == *hash);
     let seen = model.provenance.logs.iter().any(|log| is_known(&log.blake3));
-    let asking = Asking::of_model(model, &log.metadata);
+    let call_site = CallSite::of_model(model, &log.metadata);
     let logged = log.schema.clone();
     let mut table = Table::new(log);
     table.objective = model.objective();
@@ -84,7 +84,7 @@ pub fn evaluate(
                 .to_owned(),
         );
     }
-    let judged = decisions::decide(model, &logged, &table, &inputs, &asking);
+    let judged = decisions::decide(model, &logged, &table, &inputs, &call_site);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
     if let Some(absent) = model.fallback.filter(|_| known.is_none()) {

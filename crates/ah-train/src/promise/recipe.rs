@@ -9,7 +9,7 @@ use super::calibrate::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::model;
-use crate::overhead::{ModelUse, VisitedParts};
+use crate::overhead::{Footprint, VisitedParts};
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
@@ -118,9 +118,9 @@ impl Recipe<'_> {
 
     /// Returns the tree behind one cheap question, where asking takes time and that saves some.
     fn cheap_first(&self, view: &View, costs: &Costs, tree: FittedEnsemble) -> FittedEnsemble {
-        let asking = &self.plan.asking;
+        let call_site = &self.plan.call_site;
         let is_boosted = matches!(self.configuration, Configuration::Boosted { .. });
-        if asking.is_free() || is_boosted || tree.tree.leaves() < 2 {
+        if call_site.is_free() || is_boosted || tree.tree.leaves() < 2 {
             return tree;
         }
         let rows = view.rows();
@@ -137,7 +137,7 @@ impl Recipe<'_> {
 
     /// Returns the prices of the paths of a tree.
     fn path_price<'p>(&'p self, view: &'p View, fitted: &FittedEnsemble) -> PathPrice<'p> {
-        let used = ModelUse::of_fitted(fitted, &view.features, &view.rows());
+        let used = Footprint::of_fitted(fitted, &view.features, &view.rows());
         let fallback = self.dataset.fallback(&view.inputs);
         PathPrice { dataset: self.dataset, plan: self.plan, fallback, used, is_boosted: fitted.is_boosted() }
     }
@@ -153,8 +153,8 @@ impl Recipe<'_> {
 
     /// Returns the decisions of a model on these inputs of the table to learn from.
     pub fn decide(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
-        let (dataset, asking) = (self.dataset, &self.plan.asking);
-        decisions::decide(model, dataset.features.base(), &dataset.table, inputs, asking)
+        let (dataset, call_site) = (self.dataset, &self.plan.call_site);
+        decisions::decide(model, dataset.features.base(), &dataset.table, inputs, call_site)
     }
 
     /// Returns the model of an ensemble, without its record. Choices that save less than `margin` are not allowed.
@@ -232,14 +232,14 @@ struct PathPrice<'a> {
     dataset: &'a Dataset,
     plan: &'a TrainPlan,
     fallback: ChoiceId,
-    used: ModelUse,
+    used: Footprint,
     is_boosted: bool,
 }
 
 impl PathPrice<'_> {
     /// Returns the cost of a path. One that breaks the promise by itself pays the promise's penalty.
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
-        let (table, overhead) = (&self.dataset.table, self.plan.asking.overhead(&self.used, parts));
+        let (table, overhead) = (&self.dataset.table, self.plan.call_site.overhead(&self.used, parts));
         let base = table.time(input, self.fallback, self.fallback);
         let breaks =
             self.plan.max_risk.is_some() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);

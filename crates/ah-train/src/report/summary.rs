@@ -43,7 +43,7 @@ pub fn trained(trained: &TrainedModel) -> String {
 
 /// Returns what to do, in one line.
 fn verdict(trained: &TrainedModel) -> String {
-    let (model, targets) = (&trained.model, &trained.plan.asking.targets);
+    let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
     let of = match targets.split_last() {
         Some((last, [])) => last.words().to_owned(),
         Some((last, others)) => {
@@ -235,7 +235,7 @@ pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
             "it is slower than always {fallback} on the held-out inputs, so no gain is shown: measure more inputs, or keep {fallback}"
         ));
     }
-    notes.extend(trained.plan.asking.note().filter(|_| constant(&trained.model).is_none()));
+    notes.extend(trained.plan.call_site.note().filter(|_| constant(&trained.model).is_none()));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
     notes.extend(not_offered(trained));
     notes.extend(noise(trained));

@@ -12,7 +12,7 @@ use super::configuration::Configuration;
 use super::cross_validation::{Fold, cross_validate, difference};
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Dataset, FitRows, RankedFeatures};
-use crate::overhead::{ModelUse, Overhead};
+use crate::overhead::{Footprint, Overhead};
 use crate::params::SplitBy;
 use crate::plan::{SEARCH_FOLDS, TrainPlan};
 
@@ -26,10 +26,10 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
         let costs = training.iter().map(|&input| overhead.added(&dataset.table, input));
         costs.sum::<f64>() / training.len() as f64
     };
-    let mut expensive = plan.asking.feature_ms.clone();
+    let mut expensive = plan.call_site.feature_ms.clone();
     expensive.retain(|(slot, _)| {
-        let used = ModelUse { logged: [*slot].into(), ..ModelUse::default() };
-        mean_added(plan.asking.overhead(&used, &used.parts)) > LEAST
+        let used = Footprint { logged: [*slot].into(), ..Footprint::default() };
+        mean_added(plan.call_site.overhead(&used, &used.parts)) > LEAST
     });
     if expensive.is_empty() {
         return left_out;
@@ -70,8 +70,8 @@ fn net_losses(
     let judged = cross_validate(&Configuration::new(plan), &folds, costs);
     for (judged, Fold { part, columns }) in judged.iter().zip(folds) {
         let rows = FitRows { columns, inputs: &part.training };
-        let used = ModelUse::of_tree(&judged.tree, &dataset.features, &rows);
-        let overhead = plan.asking.overhead(&used, &used.parts);
+        let used = Footprint::of_tree(&judged.tree, &dataset.features, &rows);
+        let overhead = plan.call_site.overhead(&used, &used.parts);
         for (&input, loss) in part.held_out.iter().zip(&judged.costs) {
             net.push(f64::from(costs.weight(input)) * (loss + overhead.added(&dataset.table, input)));
         }

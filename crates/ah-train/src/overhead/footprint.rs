@@ -11,7 +11,7 @@ use crate::tree::{Boosters, FittedEnsemble};
 
 /// What a program needs to ask a model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ModelUse {
+pub struct Footprint {
     /// The parts that a decision visits: the mean over the inputs that the tree was learned from.
     pub parts: VisitedParts,
     /// The parts that the path to each node of the readable tree visits, by node.
@@ -20,7 +20,7 @@ pub struct ModelUse {
     pub logged: BTreeSet<usize>,
 }
 
-impl ModelUse {
+impl Footprint {
     /// Returns the use of a finished model.
     pub fn of_model(model: &Model) -> Self {
         let node = |at: usize| match &model.tree.nodes[at] {

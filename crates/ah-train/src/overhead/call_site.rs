@@ -8,11 +8,11 @@ use ah_types::{Device, Features, Model, Target};
 
 use super::added::Overhead;
 use super::decision_time::{self, VisitedParts};
-use super::model_use::ModelUse;
+use super::footprint::Footprint;
 
 /// How a program asks a model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asking {
+pub struct CallSite {
     /// The targets; the slowest counts.
     pub targets: Vec<Target>,
     /// The nanoseconds of a small decision where the choices were measured, by language, as the log has them.
@@ -23,7 +23,7 @@ pub struct Asking {
     overlaps: bool,
 }
 
-impl Asking {
+impl CallSite {
     /// Returns how a program of these targets asks, where `feature_ms` are the times of features by name. `is_named`: a person
     /// named the targets.
     pub fn new(
@@ -67,7 +67,7 @@ impl Asking {
     }
 
     /// Returns what a path of these parts through a model adds to a run.
-    pub fn overhead(&self, used: &ModelUse, parts: &VisitedParts) -> Overhead {
+    pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         let features_ms: f64 = needed.map(|(_, ms)| ms).sum();
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());

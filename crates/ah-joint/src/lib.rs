@@ -1,8 +1,8 @@
 //! A joint model of inputs and choices, for hundreds of choices of which each input times a few.
 //!
-//! Choices named `KEY=VALUE_…` have fields ([`fields`]). The [`JointModel`] predicts the log time of any choice on any
-//! input, timed or not, from [`columns`] of both: numbers of the input, fields of the choice, and tile counts, which
-//! [`tilings`] finds. `ah-train` completes sparse logs with it. Its trees grow by the engine in [`growth`], as all trees of
+//! Choices named `KEY=VALUE_…` have fields (`fields`). The [`JointModel`] predicts the log time of any choice on any
+//! input, timed or not, from `columns` of both: numbers of the input, fields of the choice, and tile counts, which
+//! `tilings` finds. `ah-train` completes sparse logs with it. Its trees grow by the engine in [`growth`], as all trees of
 //! `ah-train` do.
 #![forbid(unsafe_code)]
 

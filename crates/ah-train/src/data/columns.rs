@@ -3,7 +3,7 @@
 //! A numerical feature is one column; its codes are the ranks of its values. Each category is a column
 //! of its own, with code 1 where the value is that category. Four or more categories also have columns in which each category's
 //! code is its position in an [order](super::category_orders). So every split is `code <= c`, which is
-//! the split rule of [`ah_types::tree`] for both kinds. A missing number is minus infinity.
+//! the split rule of `ah_types` for both kinds. A missing number is minus infinity.
 //!
 //! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)

@@ -26,4 +26,6 @@ pub mod weights;
 pub use columns::{Column, Columns, FitRows, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
-pub use table::{LEAST_MS, Spread, Table};
+pub use table::Table;
+#[cfg(feature = "cli")]
+pub use table::{LEAST_MS, Spread};

@@ -8,7 +8,7 @@ use crate::data::Table;
 use crate::decisions::{JudgedInput, PlainPick};
 use crate::prepared::Prepared;
 
-/// The cost of decisions on some inputs, compared with taking each input's winner. Where a table [times](Table::timed) few of its
+/// The cost of decisions on some inputs, compared with taking each input's winner. Where a table times few of its
 /// choices, nobody knows what the winner is, and what a choice without a time takes: every ratio is then NaN, which is `null` in
 /// JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -53,7 +53,7 @@ impl Metrics {
     }
 
     /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it
-    /// [breaks](Table::breaks) this limit. Shares and the percentile are of the summed weights.
+    /// breaks this limit. Shares and the percentile are of the summed weights.
     pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
         if judged.is_empty() {
             return Self::default();

@@ -10,6 +10,7 @@ pub mod evaluation;
 pub mod held_out;
 pub mod metrics;
 
+#[cfg(feature = "cli")]
 pub use by_device::DeviceReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};

@@ -10,5 +10,7 @@ pub mod recipe;
 
 pub use calibrate::NEVER;
 pub use folds::Folds;
-pub use ladder::{Climbed, Heuristic, Ladder, Rung, climb};
+#[cfg(feature = "cli")]
+pub use ladder::Rung;
+pub use ladder::{Climbed, Heuristic, Ladder, climb};
 pub use recipe::{Recipe, View};

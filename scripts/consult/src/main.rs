@@ -129,7 +129,7 @@ impl Totals {
             }
         }
         println!(
-            "A decision takes {:.0} ns; {} of {inputs} picks are > 5 % slower than {fallback}.",
+            "A decision through ah-runtime takes {:.0} ns; {} of {inputs} picks are > 5 % slower than {fallback}.",
             decision_ms * 1e6,
             self.slower
         );

@@ -371,8 +371,10 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
         share => format!(" ({} the decision)", loss(1.0 + share)),
     };
     let mean = format!(
-        "{:.3} times as fast as always {fallback} ({} {which} inputs{without}).\n",
-        model.speedup_over_fallback, model.inputs,
+        "{:.3} times as fast as always {fallback} ({} {which} {}{without}).\n",
+        model.speedup_over_fallback,
+        model.inputs,
+        if model.inputs == 1 { "input" } else { "inputs" },
     );
     let total = match more_or_less(model.total_over_fallback) {
         Some(than) => format!("Total time: {than} than always {fallback}.\n"),

@@ -61,7 +61,7 @@ fn logs_that_are_refused() {
 fn flags_that_are_refused() {
     let run = Run::new();
     run.write("a.txt", log(20));
-    let cases: [(&str, &[&str]); 10] = [
+    let cases: [(&str, &[&str]); 11] = [
         ("--max-risk 2", &["--max-risk", "2"]),
         ("--max-slowdown 0.5", &["--max-slowdown"]),
         ("--max-choices 1", &["--max-choices"]),
@@ -72,6 +72,7 @@ fn flags_that_are_refused() {
         ("--threads 1025", &["--threads", "is not in 1..=1024"]),
         ("--threads 20000", &["--threads", "is not in 1..=1024"]),
         ("--fallback no", &["unknown choice \"no\"", "orig", "pad"]),
+        ("--target rust,c,rust", &["--target", "each target once", "rust twice"]),
     ];
     for (flags, parts) in cases {
         let arguments: Vec<&str> = ["a.txt"].into_iter().chain(flags.split(' ')).collect();

@@ -181,7 +181,7 @@ class Work:
                 yield
                 self.is_late = lasted > (2 * seconds if is_over else max(2 * seconds, MOST_SECONDS))
             self._receive(results)
-            self.is_late = bool(self.left) and (self.is_late or lasted > seconds)
+            self.is_late = bool(self.left) and time.monotonic() - begin > seconds
         finally:
             for file in (numbers, results, report, *([more] if more >= 0 else ())):
                 os.close(file)

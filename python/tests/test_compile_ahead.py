@@ -102,6 +102,15 @@ def test_fewer_processes_where_the_system_gives_no_more(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 9 and len(children) == 1
 
 
+def test_without_a_process_the_launches_compile(monkeypatch):
+    def fails():
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", fails)
+    work = run([lambda: None] * 3)
+    assert not work.is_late and work.left == {0, 1, 2}
+
+
 class Compiled:
     """What a compilation returns."""
 

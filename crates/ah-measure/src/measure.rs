@@ -190,11 +190,16 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     }
 }
 
-/// Refuses samples that are no times.
+/// Refuses samples of which there are none, or which are no times.
 fn plausible(times: Times) -> Result<Times, Failure> {
     if times.is_empty() {
         return Err(Failure::failed("the runner took no sample"));
     }
+    are_times(times)
+}
+
+/// Refuses samples that are no times.
+pub(crate) fn are_times(times: Times) -> Result<Times, Failure> {
     match times.iter().find(|ms| !(ms.is_finite() && **ms > 0.0)) {
         Some(bad) => Err(Failure::failed(format!("a sample took {bad} ms"))),
         None => Ok(times),

@@ -10,6 +10,7 @@ use ah_types::{ChoiceId, Context, Failure, Schema};
 use serde_json::{Value, json};
 
 use crate::bench::Burst;
+use crate::measure::are_times;
 use crate::protocol::{Description, Numbered, Request, WireCell, WireContext};
 use crate::runner::BenchmarkRunner;
 use crate::sampling::Seed;
@@ -125,11 +126,8 @@ impl<R: BenchmarkRunner> Session<R> {
             }
             Request::Time { cells } => {
                 return self.cells(&cells, out, |runner, input, choice, burst| {
-                    let times = runner.run_benchmark(input, choice, burst)?;
-                    match times.iter().find(|ms| !ms.is_finite()) {
-                        Some(ms) => Err(Failure::failed(format!("a benchmark took {ms} ms"))),
-                        None => Ok(json!({ "ms": times })),
-                    }
+                    // JSON has no NaN.
+                    Ok(json!({ "ms": are_times(runner.run_benchmark(input, choice, burst)?)? }))
                 });
             }
             Request::Describe { .. } => Ok(json!(Description::of(self.runner.experiment()))),

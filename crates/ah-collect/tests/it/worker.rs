@@ -59,7 +59,7 @@ fn several_devices_share_one_sequence_and_one_log() {
 fn a_time_that_is_no_number_fails_its_choice_alone() {
     let folder = Folder::new();
     let stderr = succeed(fake_to(&folder, "collect", "nan").args(["--num-samples", "5"]));
-    assert!(stderr.contains("failed 5 times (slow): a benchmark took NaN ms"), "{stderr}");
+    assert!(stderr.contains("failed 5 times (slow): a sample took NaN ms"), "{stderr}");
     let log = folder.read("train.txt");
     let times = |choice: &str| -> Vec<String> {
         let rows = log.lines().filter(|row| row.split(',').nth(2) == Some(choice));

@@ -25,6 +25,8 @@ pub struct TrainedModel {
     pub plan: TrainPlan,
     /// Learned from all inputs; it ships.
     pub model: Model,
+    /// Whether the log alone declares its features.
+    pub is_ad_hoc: bool,
     /// The sizes that were compared.
     pub ladder: Ladder,
     /// The choices that were kept, with `--max-choices` or out of many.
@@ -122,6 +124,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     }
     Ok(TrainedModel {
         model,
+        is_ad_hoc: learning.ad_hoc,
         saved_in_rust: None,
         saved_without_promise: None,
         ladder,

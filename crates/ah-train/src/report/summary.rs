@@ -246,9 +246,9 @@ pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
 /// one that was not offered.
 fn not_offered(trained: &TrainedModel) -> Option<String> {
     let (model, table) = (&trained.model, &trained.held_out.evaluation.table);
-    // A built-in optimization says where its choices can run.
-    if model.promise.is_none() || table.timed.is_some() || Optimization::built_in(&model.optimization).is_ok()
-    {
+    // A built-in optimization says where its choices can run; a log that has only its name in common does not.
+    let is_built_in = !trained.is_ad_hoc && Optimization::built_in(&model.optimization).is_ok();
+    if model.promise.is_none() || table.timed.is_some() || is_built_in {
         return None;
     }
     let without = |name: &str| {

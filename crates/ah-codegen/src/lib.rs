@@ -64,7 +64,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     request.model.validate()?;
     check_into(request.into, request.targets)?;
     let learned = learned_for(request.model);
-    let is_unfit = |target: &&&Target| !learned.is_empty() && !learned.iter().any(|name| name == target.name);
+    let is_unfit = |target: &&&Target| !learned.is_empty() && !learned.contains(&target.name.into());
     // Before the first file is written.
     if let Some(Target { name, .. }) = request.targets.iter().find(is_unfit).filter(|_| !request.force) {
         let learned = learned.join(", ");
@@ -91,11 +91,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
 pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error> {
     match (into, targets) {
         (None, _) => Ok(()),
+        (Some(path), [target]) if target.writes(path) => Ok(()),
         (Some(path), [target]) => {
-            let ending = path.extension().unwrap_or_default();
-            if target.endings.iter().any(|expected| ending == *expected) {
-                return Ok(());
-            }
             let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.name);
             Err(Error::Usage(format!(
                 "--into {path}: expected a file that ends in .{expected} for the target {name}; name another file, or give \
@@ -113,18 +110,13 @@ pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error>
 /// [`RUST`].
 pub fn targets_of(model: &Model, into: Option<&Path>) -> Vec<&'static Target> {
     let learned = learned_for(model);
-    let ending = into.map(|path| path.extension().unwrap_or_default());
-    let serves = |target: &&Target| {
-        learned.iter().any(|name| name == target.name)
-            && ending.is_none_or(|ending| target.endings.iter().any(|expected| ending == *expected))
-    };
-    let targets: Vec<&Target> = TARGETS.iter().filter(serves).collect();
+    let of_model = TARGETS.iter().filter(|target| learned.contains(&target.name.into()));
+    let targets: Vec<&Target> =
+        of_model.filter(|target| into.is_none_or(|path| target.writes(path))).collect();
     if targets.is_empty() { vec![&RUST] } else { targets }
 }
 
 /// Returns the targets that a model was learned for, by its record; a model without a record is for all of them.
 fn learned_for(model: &Model) -> Vec<String> {
-    let settings = model.provenance.parameters.get("settings");
-    let targets = settings.and_then(|settings| settings.get("target")?.get("value").cloned());
-    serde_json::from_value(targets.unwrap_or_default()).unwrap_or_default()
+    model.setting("target", "value").unwrap_or_default()
 }

@@ -241,8 +241,9 @@ pub const RUST_WORDS: &str = "\
     loop macro match mod move mut override priv pub ref return self Self static struct super trait true try type typeof unsafe \
     unsized use virtual where while yield union raw safe";
 
-/// Crates and modules that generated files use.
-const LIBRARIES: &str = "std core alloc test bisect struct ah_runtime";
+/// Crates and modules that generated files use, and those of the programs around them: `numpy.py` would stand before the library.
+const LIBRARIES: &str = "\
+    std core alloc test bisect struct ah_runtime numpy torch triton jax json random time os sys re copy types typing";
 
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\

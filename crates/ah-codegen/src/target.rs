@@ -22,6 +22,14 @@ pub struct Target {
     pub(crate) files: fn(&Request<'_>) -> Result<Output, Error>,
 }
 
+impl Target {
+    /// Returns whether the name of a file has the ending of this target's one.
+    pub(crate) fn writes(&self, path: &Path) -> bool {
+        let ending = path.extension().unwrap_or_default();
+        self.endings.iter().any(|expected| ending == *expected)
+    }
+}
+
 /// What to generate, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {

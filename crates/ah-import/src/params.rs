@@ -139,10 +139,7 @@ impl ImportParams {
         for (flag, list) in
             [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)]
         {
-            if let Some(name) = list.iter().enumerate().find_map(|(i, n)| list[..i].contains(n).then_some(n))
-            {
-                return wrong(flag, "each column once", format!("{} twice", quoted(name)));
-            }
+            Error::unless_distinct(flag, "column", list, |name| quoted(name))?;
         }
         if let Some(name) = self.features.iter().find(|f| self.choice.contains(f) || self.time.contains(f)) {
             return wrong("--features", "columns that are not the choice or its time", quoted(name));

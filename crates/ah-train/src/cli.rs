@@ -16,7 +16,7 @@ use crate::params::Params;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = TRAIN_EXAMPLES,
-    mut_arg("verbose", |arg| arg.help("Print details too: all settings, and the evidence for the promise"))
+    mut_arg("verbose", |arg| arg.help("Print details of a training: all settings, and the evidence for the promise"))
 )]
 pub struct Cli {
     #[command(subcommand)]

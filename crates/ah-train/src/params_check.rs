@@ -40,10 +40,7 @@ impl Params {
 
     /// Checks each setting that is given.
     fn check_settings(&self) -> Result<(), Error> {
-        let targets = &self.targets;
-        if let Some(at) = (1..targets.len()).find(|&at| targets[..at].contains(&targets[at])) {
-            return wrong("--target", "each target once", format!("{} twice", targets[at].name()));
-        }
+        Error::unless_distinct("--target", "target", &self.targets, |target| target.name().to_owned())?;
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }

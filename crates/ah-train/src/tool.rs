@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
-use ah_types::{Error, Model};
+use ah_types::{Error, Model, Target};
 use serde_json::json;
 
 use crate::cli::{
@@ -67,9 +67,7 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
     if let Some(report) = &args.report {
         keep_inputs("--report", report, &read)?;
     }
-    let named =
-        ah_codegen::TARGETS.iter().filter(|t| params.targets.iter().any(|asked| asked.name() == t.name));
-    let named: Vec<&ah_codegen::Target> = named.collect();
+    let named = generated_targets(&params.targets);
     // Targets that the log or a file names are known only later.
     if !named.is_empty() {
         ah_codegen::check_into(args.into.as_deref(), &named)?;
@@ -125,15 +123,19 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
     Ok(exit::CHECK_FAILED)
 }
 
+/// Returns the targets for which there is code to generate: a model file needs none.
+fn generated_targets(targets: &[Target]) -> Vec<&'static ah_codegen::Target> {
+    let code = |target: &Target| ah_codegen::TARGETS.iter().find(|code| code.name == target.name());
+    targets.iter().filter_map(code).collect()
+}
+
 /// The last step of the one command that learns and generates: code for each target that it learned for.
 fn generate(
     trained: &TrainedModel,
     args: &TrainArgs,
     mode: ah_codegen::WriteMode,
 ) -> Result<Option<ah_codegen::Report>, Error> {
-    let targets = trained.plan.call_site.targets.iter();
-    let targets = targets.filter_map(|target| ah_codegen::TARGETS.iter().find(|t| t.name == target.name()));
-    let targets: Vec<&ah_codegen::Target> = targets.collect();
+    let targets = generated_targets(&trained.plan.call_site.targets);
     if args.no_codegen || targets.is_empty() {
         return Ok(None);
     }

@@ -54,6 +54,21 @@ impl Error {
         Self::Parameter { flag, expected: expected.to_string(), found: found.to_string() }
     }
 
+    /// Checks that a flag with a list has each value once. `shown` prints a value.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] names the first value that it has twice.
+    pub fn unless_distinct<T: PartialEq>(
+        flag: &'static str,
+        value: &str,
+        list: &[T],
+        shown: impl Fn(&T) -> String,
+    ) -> Result<(), Self> {
+        let twice = (1..list.len()).find(|&at| list[..at].contains(&list[at]));
+        let found = twice.map(|at| format!("{} twice", shown(&list[at])));
+        found.map_or(Ok(()), |found| Err(Self::parameter(flag, format!("each {value} once"), found)))
+    }
+
     /// Returns the error of an action on a file: to read or to write it, for example.
     pub fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Io { path: path.to_owned(), action, source }

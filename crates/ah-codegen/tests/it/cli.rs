@@ -252,7 +252,12 @@ fn bad_input_gets_one_sentence() {
 #[test]
 fn a_keyword_is_no_name_of_a_crate() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, package) in [("fn", "fn_heuristic"), ("Math", "math_heuristic"), ("core", "core_heuristic")] {
+    for (name, package) in [
+        ("fn", "fn_heuristic"),
+        ("Math", "math_heuristic"),
+        ("core", "core_heuristic"),
+        ("Numpy", "numpy_heuristic"),
+    ] {
         model(8, name).write(&folder.path().join("model.json")).unwrap();
         let (code, _, err) = codegen(folder.path(), &["model.json", "--target", "rust,python,c"]);
         assert_eq!(code, 0, "{err}");

@@ -35,7 +35,7 @@ use report::ReportFlags;
 #[command(
     name = "ah-collect",
     args_conflicts_with_subcommands = true,
-    mut_arg("verbose", |arg| arg.help("Print details too: a line for each input"))
+    mut_arg("verbose", |arg| arg.help("Print details of measuring: a line for each input"))
 )]
 struct Cli<F: clap::Args> {
     #[command(subcommand)]

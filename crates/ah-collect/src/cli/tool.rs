@@ -1,6 +1,5 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -155,10 +154,7 @@ impl Program for Tool {
     fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
         // Two workers of one device would time each other.
-        let mut known = BTreeSet::new();
-        if let Some(device) = flags.devices.iter().find(|device| !known.insert(**device)) {
-            return Err(Error::Usage(format!("--devices: expected each device once, found {device} twice")));
-        }
+        Error::unless_distinct("--devices", "device", &flags.devices, u32::to_string)?;
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {

@@ -115,10 +115,8 @@ fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
 pub fn max_slowdown(model: &Model) -> f64 {
-    let settings = model.provenance.parameters.get("settings");
-    let recorded = || settings?.get("max_slowdown")?.get("value")?.as_f64();
     let promised = model.promise.as_ref().map(|promise| promise.limit);
-    promised.or_else(recorded).unwrap_or(MAX_SLOWDOWN)
+    promised.or_else(|| model.setting("max_slowdown", "value")).unwrap_or(MAX_SLOWDOWN)
 }
 
 /// Returns the log's slots of the model's features. A feature that the log lacks is undefined wherever a decision needs it.

@@ -53,13 +53,9 @@ impl CallSite {
 
     /// Returns how a program asks a finished model, by the record of its training, on a log with this metadata.
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
-        let settings = model.provenance.parameters.get("settings");
-        let setting = |name: &str, part: &str| settings?.get(name)?.get(part);
-        let recorded = |name: &str| setting(name, "value").cloned().unwrap_or_default();
-        let is_named = setting("target", "from").is_some_and(|from| from.as_str() != Some("default"));
-        let targets: Vec<Target> = serde_json::from_value(recorded("target")).unwrap_or_default();
-        let mut ms: BTreeMap<String, f64> =
-            serde_json::from_value(recorded("feature_ms")).unwrap_or_default();
+        let is_named = model.setting("target", "from").is_some_and(|from: String| from != "default");
+        let targets: Vec<Target> = model.setting("target", "value").unwrap_or_default();
+        let mut ms: BTreeMap<String, f64> = model.setting("feature_ms", "value").unwrap_or_default();
         if let Some(collection) = &metadata.collection {
             ms.extend(collection.feature_ms.clone());
         }

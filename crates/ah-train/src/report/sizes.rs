@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::loss;
+use crate::decisions::constant;
 use crate::params::Size;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
@@ -38,9 +39,13 @@ pub fn taken(trained: &TrainedModel) -> String {
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
         _ => format!(", the smallest within {} ({}: {})", loss(*accepted), name(best), loss(best.slowdown)),
     };
-    // The one that ships has learned from more inputs.
-    let shipped = Rung { leaves: trained.model.tree.leaves().count(), ..rung.clone() };
-    format!("Size: {} ({}){why}.\n", name(&shipped), decision(rung))
+    // The one that ships has learned from more inputs; it is a constant where the promise allows only the fallback.
+    let leaves = trained.model.tree.leaves().count();
+    let shipped = match constant(&trained.model) {
+        Some(_) => Rung { leaves: 1, boosted_trees: 0, asking_ms: 0.0, ..rung.clone() },
+        None => Rung { leaves, ..rung.clone() },
+    };
+    format!("Size: {} ({}){why}.\n", name(&shipped), decision(&shipped))
 }
 
 /// Returns the mean time of a decision, the features included.

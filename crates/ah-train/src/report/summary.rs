@@ -65,12 +65,10 @@ fn verdict(trained: &TrainedModel) -> String {
         offered.map(|ranked| model.choice_name(ranked.choice)).filter(|name| *name != choice)
     {
         return format!(
-            "Always take {}: {} has no time on some inputs. A program that says where it can run takes it there (--with ranked).\n",
-            name(choice),
-            name(faster)
+            "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
+             there (--with ranked).\n"
         );
     }
-    let choice = name(choice);
     let percent = |saved: f64| format!("{:.0} %", saved * 100.0);
     if let Some((constant, saved)) = &trained.saved_without_promise {
         let always = constant.as_deref().map(|constant| format!("always {}", name(constant)));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::boosters::ScoreTree;
@@ -179,9 +180,13 @@ pub struct LogRecord {
 impl Model {
     /// Returns what the model was learned for, by its record.
     pub fn objective(&self) -> Objective {
-        let recorded =
-            || self.provenance.parameters.get("settings")?.get("objective")?.get("value")?.as_str();
-        recorded().and_then(|name| name.to_owned().try_into().ok()).unwrap_or_default()
+        self.setting("objective", "value").unwrap_or_default()
+    }
+
+    /// Returns a part of a setting of the training, by its record: the `value`, or `from` which layer it came.
+    pub fn setting<T: DeserializeOwned>(&self, name: &str, part: &str) -> Option<T> {
+        let recorded = self.provenance.parameters.get("settings")?.get(name)?.get(part)?;
+        serde_json::from_value(recorded.clone()).ok()
     }
 
     /// Returns the number of leaves, those of boosters included.

@@ -4,6 +4,7 @@ use crate::chromium;
 use crate::common;
 
 use ah_train::{Evaluation, Params, TrainedModel, evaluate, report, train};
+use ah_types::Target;
 use chromium::dom;
 use common::log;
 
@@ -63,4 +64,33 @@ fn a_training_shows_its_held_out_inputs() {
     assert!(dom.contains("held-out inputs") && dom.contains("cost_tree"), "{dom}");
     // No branch is open after folding, every one after unfolding; the map shows k across.
     assert!(dom.contains("data-clicked=\"true true k\""), "{dom}");
+}
+
+/// The cards had the decision in them; the curve, the tree and the worst inputs had not.
+#[test]
+fn all_slowdowns_of_a_page_include_the_decision() {
+    let mut text = String::from(
+        r#"{"name": "ways", "device_capa": [0, 0], "numerical_features": ["x"], "categorical_features": []}
+x,choice,feedback
+"#,
+    );
+    for x in 0..300 {
+        // A tenth of a microsecond.
+        let (left, right) = if x % 97 < 48 { (1e-4, 2e-4) } else { (2e-4, 1e-4) };
+        text += &format!("{},left,{left:e}\n{},right,{right:e}\n", x % 97 * 1000 + x, x % 97 * 1000 + x);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt");
+    std::fs::write(&path, text).unwrap();
+    let params = Params { targets: vec![Target::Rust], ..Params::new(vec![path], "T") };
+    let trained = train(&params).unwrap();
+    let page = report::page::html(&trained.model, &trained.held_out.evaluation);
+    let facts = page.split("id=\"facts\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let facts: serde_json::Value = serde_json::from_str(facts).unwrap();
+    let model = &facts["comparison"]["model"];
+    let of = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert!(of(&model["slowdown"]) > 1.01 * of(&model["without_asking"]), "{model}");
+    let curve = facts["curves"][0]["slowdowns"].as_array().unwrap();
+    assert!((of(curve.last().unwrap()) - of(&model["worst"])).abs() < 1e-9, "{curve:?}");
+    assert!((of(&facts["worst"][0]["slowdown"]) - of(&model["worst"])).abs() < 1e-9);
 }

@@ -21,6 +21,7 @@ struct JudgedPick {
     input: u32,
     choice: ChoiceId,
     declined: bool,
+    /// With the decision, as the figures above the curves have it.
     log_slowdown: f64,
     /// True if it is slower than the fallback by more than the limit.
     slow: bool,
@@ -38,11 +39,12 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         .iter()
         .map(|j| {
             let choice = j.taken(fallback);
-            let log_slowdown = table.loss(j.input, choice, fallback);
-            let base = table.usable(j.input, fallback);
-            let slow = base.zip(table.cell(j.input, choice));
-            let slow =
-                slow.is_some_and(|(base, cell)| Table::breaks(comparison.max_slowdown, cell.time, base.time));
+            let time = j.overhead.net(table.time(j.input, choice, fallback));
+            let log_slowdown = (time / table.inputs[j.input as usize].best).ln();
+            let slow = table.usable(j.input, fallback).zip(table.cell(j.input, choice));
+            let slow = slow.is_some_and(|(base, cell)| {
+                Table::breaks(comparison.max_slowdown, j.overhead.net(cell.time), base.time)
+            });
             JudgedPick { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
         })
         .collect();

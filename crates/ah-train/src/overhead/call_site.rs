@@ -21,6 +21,8 @@ pub struct CallSite {
     pub feature_ms: Vec<(usize, f64)>,
     /// True if the device runs while the host decides.
     overlaps: bool,
+    /// True if nothing says so: the log names no device, and nobody named the target.
+    is_guess: bool,
 }
 
 impl CallSite {
@@ -48,6 +50,7 @@ impl CallSite {
             decision_ns: metadata.collection.as_ref().map(|c| c.decision_ns.clone()).unwrap_or_default(),
             feature_ms,
             overlaps: is_gpu,
+            is_guess: is_gpu && metadata.device().is_none() && metadata.device_capa == (0, 0),
         }
     }
 
@@ -78,6 +81,13 @@ impl CallSite {
 
     /// Returns a sentence for the user where the log does not say how long decisions take.
     pub fn note(&self) -> Option<String> {
+        if self.is_guess && self.targets.iter().any(|target| target.asks_each_run()) {
+            let target = self.targets[0].name();
+            return Some(format!(
+                "the log names no device, so a decision counts only where it takes longer than the choice, as beside a GPU; where a \
+                 CPU runs the choices, --target {target} counts all of its time"
+            ));
+        }
         let languages = decision_time::by_our_table(&self.targets, &self.decision_ns);
         (!languages.is_empty()).then(|| {
             format!(

@@ -39,6 +39,11 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     let run = Run::new();
     // A fifth of 0.3 µs is 60 ns, saved on every second input: in Rust a decision costs less, in Python more.
     run.write("train.txt", log(0.3, 0.0));
+    let (_, stderr) = run.learns(&["train.txt"]);
+    assert!(
+        stderr.contains("the log names no device") && stderr.contains("--target rust counts"),
+        "{stderr}"
+    );
     let (in_rust, _) = learn(&run, &["--target", "rust"]);
     assert!(in_rust.leaf_count() > 1);
     let (in_python, figures) = learn(&run, &["--target", "rust,python"]);

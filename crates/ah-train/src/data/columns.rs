@@ -251,6 +251,10 @@ fn code(bounds: &[(f64, f64)], x: f64) -> u16 {
 /// category; the [orders](category_orders) separate the others.
 const MOST_SINGLE: usize = 16;
 
+/// Most names that the tests of an order list: each test lists the categories on its right. With 512 positions, 20,000 categories took
+/// 5 GB, now 2, and 40,000 more than 8; but where each category has two inputs, the loss is 4.5 instead of 3.7 %.
+const MOST_LISTED: usize = 1 << 20;
+
 /// Returns the sorted categories of `inputs`, a column for each of the most frequent ones, and those of their orders. Two categories
 /// need one column: the other would be its mirror.
 fn categorical(
@@ -293,7 +297,8 @@ fn categorical(
     };
     let single = |tested: &u32| order.iter().map(|id| u16::from(order.len() > 1 && id == tested)).collect();
     let category_of = |input: u32| position(ids[input as usize]).unwrap_or(0);
-    let orders = category_orders::orders(order.len(), inputs, category_of, costs, max_bins);
+    let most = max_bins.min(MOST_LISTED / order.len().max(1)).max(2);
+    let orders = category_orders::orders(order.len(), inputs, category_of, costs, most);
     let columns = tested.iter().map(single).chain(orders).map(column).collect();
     (sorted, columns)
 }

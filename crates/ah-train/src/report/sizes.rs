@@ -52,6 +52,7 @@ pub fn taken(trained: &TrainedModel) -> String {
 fn decision(rung: &Rung) -> String {
     match rung.asking_ms {
         0.0 if rung.leaves == 1 && rung.boosted_trees == 0 => "no decision".to_owned(),
+        0.0 if rung.speedup == 1.0 => "the fallback alone".to_owned(),
         0.0 => "no run waits for it".to_owned(),
         ms => format!("{} a decision", microseconds(ms * 1e3)),
     }

@@ -53,6 +53,19 @@ fn verdict(trained: &TrainedModel) -> String {
         None => String::new(),
     };
     let Some(choice) = constant(model) else {
+        // Cross-validation on the training part took it; the test part disagrees.
+        let comparison = &trained.held_out.evaluation.comparison;
+        let is_slower = match model.objective() {
+            Objective::Total => comparison.model.total_over_fallback > 1.0,
+            Objective::Geomean => comparison.model.speedup_over_fallback < 1.0,
+        };
+        if is_slower {
+            let fallback = name(&comparison.always_fallback.choice);
+            return format!(
+                "Keep {fallback}, or measure more inputs: {} shows no gain {of}.\n",
+                model.heuristic
+            );
+        }
         return format!(
             "Take {}, which chooses among {} choices {of}.\n",
             model.heuristic,
@@ -177,7 +190,7 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
     let model = &trained.model;
     let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
     format!(
-        "Promise (a cross-validated estimate): with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % slower than {fallback}.\n\
+        "Promise (a cross-validated estimate): with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % and {} ns slower than {fallback}.\n\
          {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\
          The promise does not cover other shapes, devices or drivers. {:.1} % of the held-out inputs are outside \
          the training range of their leaf.\n",
@@ -186,6 +199,7 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
         p.inputs,
         p.groups,
         percent(p.limit - 1.0),
+        LEAST_MS * 1e6,
         p.violations,
         p.inputs,
         p.clear,
@@ -222,17 +236,6 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
-    let (model, fallback) = (&comparison.model, name(&comparison.always_fallback.choice));
-    let is_slower = match trained.model.objective() {
-        Objective::Total => model.total_over_fallback > 1.0,
-        Objective::Geomean => model.speedup_over_fallback < 1.0,
-    };
-    // Cross-validation on the training part took it; the test part disagrees.
-    if is_slower && constant(&trained.model).is_none() {
-        notes.push(format!(
-            "it is slower than always {fallback} on the held-out inputs, so no gain is shown: measure more inputs, or keep {fallback}"
-        ));
-    }
     notes.extend(trained.plan.call_site.note().filter(|_| constant(&trained.model).is_none()));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
     notes.extend(not_offered(trained));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ah_types::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
-use crate::data::Table;
+use crate::data::{LEAST_MS, Table};
 use crate::judge::Evaluation;
 use crate::report::summary;
 
@@ -72,6 +72,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "comparison": comparison,
         "unknown": unknown,
         "max_slowdown": comparison.max_slowdown,
+        "least_ms": LEAST_MS,
         "promise": model.promise,
         "provenance": model.provenance,
         // The slowdowns of each way to choose, ascending, at evenly spaced shares of the inputs.

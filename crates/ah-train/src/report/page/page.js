@@ -24,7 +24,8 @@ function head() {
   at("promise").textContent = promise === null
     ? "Nothing is promised: the heuristic always decides, or there were too few inputs."
     : `Promise, with ${plain(promise.confidence * 100)} % confidence: at most ${plain(promise.target * 100)} % of inputs drawn like ` +
-      `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}. ` +
+      `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}, and more than ` +
+      `${plain(facts.least_ms * 1e6)} ns longer. ` +
       `${promise.violations} of them did (${promise.mode}).`;
   at("seen").textContent = facts.learned_from !== null
     ? `These figures are of ${facts.inputs} held-out inputs and a heuristic that was learned from the other ${facts.learned_from}. ` +

@@ -2,7 +2,7 @@
 //! contain a name of megabytes, or one with escape codes.
 
 /// The most characters of a name or value in a message.
-const MOST: usize = 60;
+const MOST_CHARACTERS: usize = 60;
 /// The most characters of an expression, or of a library's reason.
 const MOST_TEXT: usize = 300;
 /// The most characters of its end, after the cut.
@@ -12,7 +12,7 @@ const MOST_NAMES: usize = 20;
 
 /// Returns a name or value in quotes, cut after 60 characters.
 pub fn quoted(text: &str) -> String {
-    format!("{:?}", cut(text, MOST))
+    format!("{:?}", cut(text, MOST_CHARACTERS))
 }
 
 /// Returns a name as it is, or in quotes if it has other than visible ASCII characters.
@@ -29,7 +29,7 @@ pub fn expression(text: &str) -> String {
 /// the number of further names.
 pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
-        let plain = name.len() <= MOST && name.bytes().all(|b| b.is_ascii_graphic());
+        let plain = name.len() <= MOST_CHARACTERS && name.bytes().all(|b| b.is_ascii_graphic());
         if plain { name.to_owned() } else { quoted(name) }
     };
     let (mut list, mut length, mut more) = (Vec::new(), 0, 0);
@@ -104,10 +104,10 @@ mod tests {
     #[test]
     fn messages_stay_short_and_printable() {
         assert_eq!(quoted("a\u{1b}[31m"), r#""a\u{1b}[31m""#);
-        assert_eq!(quoted(&"x".repeat(1 << 20)).chars().count(), MOST + 3);
+        assert_eq!(quoted(&"x".repeat(1 << 20)).chars().count(), MOST_CHARACTERS + 3);
         assert_eq!(listed(["m", "a\tb"]), r#"m, "a\tb""#);
         assert_eq!(listed(["m"; 22]), format!("{}, and 2 more", ["m"; 20].join(", ")));
-        let long = "x".repeat(MOST);
+        let long = "x".repeat(MOST_CHARACTERS);
         assert_eq!(listed([&long; 22]), format!("{}, and 16 more", [&*long; 6].join(", ")));
         assert_eq!(reason("a\u{7}\nb \"\u{202e}\""), "a\\u{7}\nb \"\\u{202e}\"");
         assert_eq!(quoted("\u{202e}x"), r#""\u{202e}x""#);

@@ -11,7 +11,7 @@ use crate::shown::whole;
 use crate::unsure::Unsure;
 
 /// The most choices of a leaf that are printed.
-const MOST: usize = 5;
+const MOST_LISTED: usize = 5;
 
 impl Model {
     /// Explains the decision for these values of the logged features: the choice, the conditions of its path, and the leaf's
@@ -57,7 +57,7 @@ impl Model {
         let (is_taken, is_fallback) = (decision == Some(choice), self.fallback == Some(choice));
         let marks = [(is_taken, " (taken)"), (is_fallback, " (fallback)"), (!allowed, " (may be too slow)")];
         let marks = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark);
-        let is_printed = place < MOST || is_taken || is_fallback;
+        let is_printed = place < MOST_LISTED || is_taken || is_fallback;
         is_printed.then(|| whole(self.choice_name(choice)) + &marks.collect::<String>())
     }
 

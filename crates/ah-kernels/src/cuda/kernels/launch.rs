@@ -54,12 +54,12 @@ pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Failure> {
 
 /// Returns a one-dimensional grid, if it may have so many blocks.
 pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid, Failure> {
-    at_most("blocks", blocks, MOST)?;
+    at_most("blocks", blocks, GREATEST_INDEX)?;
     Ok(Grid { shared_memory, ..Grid::of(blocks as usize, threads) })
 }
 
 /// The kernels index with 32-bit integers.
-pub(super) const MOST: u64 = i32::MAX as u64;
+pub(super) const GREATEST_INDEX: u64 = i32::MAX as u64;
 
 impl Limits {
     /// Checks that a block may have `needed` bytes of shared memory. The kernel itself declares up to 1 KiB

@@ -4,7 +4,7 @@ use ah_measure::Failure;
 
 use super::super::element::Element;
 use super::super::product::Product;
-use super::launch::{Grid, Limits, MOST, at_least, at_most, grid, multiple};
+use super::launch::{GREATEST_INDEX, Grid, Limits, at_least, at_most, grid, multiple};
 use super::mixed_mm_configurations::Engine::{Direct, Mma, Wgmma};
 use super::mixed_mm_configurations::Schedule::{ClusterK, SplitK, StreamK};
 use super::mixed_mm_configurations::{CHOICES, MixedMm};
@@ -93,7 +93,7 @@ impl MixedMm {
         limits.capability(self.cluster() == 1 || limits.capability.0 >= 9, "9.0 (clusters)")?;
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
-            at_most(what, size, MOST)?;
+            at_most(what, size, GREATEST_INDEX)?;
         }
         // Rows of both operands begin at multiples of 16 bytes.
         multiple("k", k, 16)?;
@@ -106,7 +106,7 @@ impl MixedMm {
         let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n()));
         let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
         let groups = k.div_ceil(u64::from(self.block_k()));
-        at_most("the number of tiles times steps", tiles.saturating_mul(groups), MOST)?;
+        at_most("the number of tiles times steps", tiles.saturating_mul(groups), GREATEST_INDEX)?;
         at_least("the steps of k for a cluster", groups, u64::from(self.cluster()))?;
         let wanted = match self.schedule {
             SplitK(splits) | ClusterK(splits) => tiles * u64::from(splits),

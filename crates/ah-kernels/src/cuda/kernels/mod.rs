@@ -29,13 +29,13 @@ pub const COMMON: &str = include_str!("common.cuh");
 mod tests {
     use super::super::element::Element;
     use super::super::product::Product;
-    use super::launch::{H200, MOST};
+    use super::launch::{GREATEST_INDEX, H200};
     use super::*;
 
     #[test]
     fn sizes_whose_products_wrap_are_refused() {
-        let [n, k] = [MOST / 16 * 16; 2];
-        let mixed = Product::dense([MOST, k, n], [false; 2], [Element::F16, Element::I8], false);
+        let [n, k] = [GREATEST_INDEX / 16 * 16; 2];
+        let mixed = Product::dense([GREATEST_INDEX, k, n], [false; 2], [Element::F16, Element::I8], false);
         assert!(MixedMm::choices().iter().all(|choice| choice.launch(&mixed, &H200).is_err()));
     }
 }

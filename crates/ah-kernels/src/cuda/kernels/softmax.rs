@@ -3,7 +3,7 @@
 use ah_measure::Failure;
 
 use super::super::product::Matrix;
-use super::launch::{Grid, Limits, MOST, at_least, at_most, grid, multiple};
+use super::launch::{GREATEST_INDEX, Grid, Limits, at_least, at_most, grid, multiple};
 use Form::{Looped, Registers, Shared};
 
 /// The place of a row between its first and its last reading.
@@ -117,7 +117,7 @@ impl Softmax {
         limits.capability(limits.capability.0 >= 8, "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {
             at_least(what, size, 1)?;
-            at_most(what, size, MOST)?;
+            at_most(what, size, GREATEST_INDEX)?;
         }
         multiple("columns", columns, self.width(x))?;
         // Half of the threads would be idle. The fallback takes every input nevertheless.

@@ -3,9 +3,9 @@
 Tensors of floats get random numbers, because times depend on them little. Tensors of integers get the values that the
 journal has, because offsets and lengths decide what a kernel does.
 
-To compile a configuration takes half a second, to time it a hundredth. A value of a compile-time parameter that is new
-compiles them all again. So once three inputs have been measured in full, only configurations that were near the best
-on some input are measured on the next ones, and a few others, which differ from input to input.
+To compile a configuration takes half a second, to time it a hundredth. A new compile-time value recompiles every
+configuration. So once three inputs have been measured in full, the next ones measure only the configurations that were
+near the best on some input, and a few others, which differ from input to input.
 """
 
 from __future__ import annotations

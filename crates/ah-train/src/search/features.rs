@@ -41,7 +41,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     let mut least = losses(&left_out);
     for (slot, _) in expensive {
         let further = &left_out | &[slot].into();
-        // Without any feature there is one leaf, which competes with trees and forests of all sizes anyway.
+        // Without any feature there is one leaf, which competes with trees of all sizes anyway.
         if further.len() == dataset.features.base().len() {
             continue;
         }

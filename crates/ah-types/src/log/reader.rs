@@ -186,6 +186,6 @@ fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Resu
         path: path.to_owned(),
         other: first_path.display().to_string(),
         differences: found,
-        hint: "logs with other features, or of devices that nothing in them tells apart, cannot be merged; learn from each alone",
+        hint: "their features differ, or they come from devices that no feature distinguishes; train on each log separately",
     })
 }

@@ -56,7 +56,7 @@ function noise() {
     ? "The log holds one time for each choice and input, so it does not show how often winners change."
     : `The winner of the first half of the repetitions is another one in the second half on ${percent(flips.changed, 1)} of ${flips.inputs} ` +
       `inputs, and on ${percent(flips.clear_changed, 1)} of the ${flips.clear} where it leads by more than 3 %. Taking the first half's winner ` +
-      `loses ${percent(flips.loss)} in the second half: this log cannot tell a heuristic that loses so little from a perfect one.`;
+      `loses ${percent(flips.loss)} in the second half: the noise of this log hides any smaller loss.`;
 }
 
 head();

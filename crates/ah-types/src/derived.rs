@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::{Scalar, Value};
+use crate::context::Value;
 use crate::expr::{self, Expr};
 use crate::fault::Invalid;
 use crate::feature::{Feature, Schema};
@@ -155,13 +155,6 @@ impl<R: Row + ?Sized> FeatureRow<'_, R> {
 }
 
 impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        match slot.checked_sub(self.features.base.len()) {
-            None => self.values.scalar(slot),
-            Some(i) => self.features.executed.get(i)?.eval(self),
-        }
-    }
-
     #[inline]
     fn number(&self, slot: usize) -> f64 {
         match self.numbers.get(slot).map(Cell::get) {

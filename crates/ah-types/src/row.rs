@@ -4,32 +4,30 @@ use crate::context::{Scalar, Value};
 
 /// Anything that has a value in each slot of a schema.
 pub trait Row {
-    /// Returns the value in this slot, or `None` if it is undefined.
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>>;
-
     /// Returns the number in this slot; NaN if it is undefined or no number.
-    fn number(&self, slot: usize) -> f64 {
-        self.scalar(slot).and_then(Scalar::number).unwrap_or(f64::NAN)
-    }
+    fn number(&self, slot: usize) -> f64;
 
-    /// Returns the category in this slot; `None` if it is undefined or a number.
-    fn category(&self, slot: usize) -> Option<&str> {
-        self.scalar(slot).and_then(Scalar::category)
+    /// Returns the category in this slot, of a truth value `True` or `False`; `None` if it is undefined or a number.
+    fn category(&self, slot: usize) -> Option<&str>;
+
+    /// Returns the value in this slot, or `None` if it is undefined.
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        let number = || Some(self.number(slot)).filter(|x| !x.is_nan()).map(Scalar::Number);
+        self.category(slot).map(Scalar::Category).or_else(number)
     }
 }
 
 impl Row for [Value] {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.get(slot).map(Value::as_scalar)
+    fn number(&self, slot: usize) -> f64 {
+        self.get(slot).and_then(|value| value.as_scalar().number()).unwrap_or(f64::NAN)
+    }
+
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.get(slot)?.as_scalar().category()
     }
 }
 
 impl Row for [Scalar<'_>] {
-    #[inline]
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.get(slot).copied()
-    }
-
     #[inline]
     fn number(&self, slot: usize) -> f64 {
         match self.get(slot) {
@@ -37,10 +35,19 @@ impl Row for [Scalar<'_>] {
             _ => f64::NAN,
         }
     }
+
+    #[inline]
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.get(slot)?.category()
+    }
 }
 
 impl Row for Vec<Value> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.as_slice().scalar(slot)
+    fn number(&self, slot: usize) -> f64 {
+        self.as_slice().number(slot)
+    }
+
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.as_slice().category(slot)
     }
 }

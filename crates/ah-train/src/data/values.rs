@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{FeatureKind, Features, Row, Scalar, Value};
+use ah_types::{FeatureKind, Features, Row, Value};
 use indexmap::IndexSet;
 
 use super::table::Table;
@@ -62,10 +62,10 @@ impl Values {
         match features.all().features()[slot].kind {
             FeatureKind::Numerical => {
                 let value = |row: ColumnRow<'_>| match derived {
-                    None => row.scalar(slot).and_then(Scalar::number),
-                    Some(derived) => derived.eval(&row).and_then(Scalar::number),
+                    None => row.number(slot),
+                    Some(derived) => derived.number(&row),
                 };
-                Self::Numbers(rows.map(|row| value(row).unwrap_or(f64::NAN)).collect())
+                Self::Numbers(rows.map(value).collect())
             }
             FeatureKind::Categorical => {
                 let mut names: IndexSet<String> = IndexSet::new();
@@ -73,14 +73,11 @@ impl Values {
                     let known = names.get_index_of(name);
                     known.unwrap_or_else(|| names.insert_full(name.to_owned()).0) as u32
                 };
-                let mut id = |row: ColumnRow<'_>| {
-                    let scalar = match derived {
-                        None => row.scalar(slot),
-                        Some(derived) => derived.eval(&row),
-                    };
-                    scalar.and_then(Scalar::category).map_or(UNDEFINED, &mut intern)
+                let id = |row: ColumnRow<'_>| {
+                    let name = derived.map_or_else(|| row.category(slot), |derived| derived.category(&row));
+                    name.map_or(UNDEFINED, &mut intern)
                 };
-                let codes = rows.map(&mut id).collect();
+                let codes = rows.map(id).collect();
                 Self::Categories(codes, names.into_iter().collect())
             }
         }
@@ -113,15 +110,19 @@ struct ColumnRow<'a> {
 }
 
 impl Row for ColumnRow<'_> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        if slot < self.base.len() {
-            return self.base.scalar(slot);
+    fn number(&self, slot: usize) -> f64 {
+        match self.done.get(slot) {
+            _ if slot < self.base.len() => self.base.number(slot),
+            Some(Values::Numbers(x)) => x[self.input],
+            _ => f64::NAN,
         }
-        match self.done.get(slot)? {
-            Values::Numbers(x) => Some(x[self.input]).filter(|x| !x.is_nan()).map(Scalar::Number),
-            Values::Categories(ids, names) => {
-                names.get(ids[self.input] as usize).map(|n| Scalar::Category(n))
-            }
+    }
+
+    fn category(&self, slot: usize) -> Option<&str> {
+        match self.done.get(slot) {
+            _ if slot < self.base.len() => self.base.category(slot),
+            Some(Values::Categories(ids, names)) => names.get(ids[self.input] as usize).map(String::as_str),
+            _ => None,
         }
     }
 }

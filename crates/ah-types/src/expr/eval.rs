@@ -3,20 +3,11 @@
 //! A result of each type has its own function, and numbers are plain f64 with NaN for *undefined*. A function that
 //! returned any scalar made a decision from a model file take three times as long.
 
-use super::tree::{Binary, Expr, Type, Unary};
-use crate::context::{Scalar, bool_name};
+use super::tree::{Binary, Expr, Unary};
+use crate::context::bool_name;
 use crate::row::Row;
 
 impl Expr {
-    /// Returns the value for one row, or `None` if it is undefined. Never panics.
-    pub fn eval<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<Scalar<'a>> {
-        match self.ty() {
-            Type::Number => Some(self.number(row)).filter(|x| !x.is_nan()).map(Scalar::Number),
-            Type::Bool => self.truth(row).map(Scalar::Bool),
-            Type::Category => self.category(row).map(Scalar::Category),
-        }
-    }
-
     /// Returns the number for one row; NaN if it is undefined or no number.
     ///
     /// Most operands are features and constants. Reading them here, without a call, halves the time.

@@ -7,8 +7,7 @@ use ah_decide::Rule;
 use super::boosters::add_row;
 use super::data::Model;
 use crate::choice::ChoiceId;
-use crate::context::{Scalar, Value};
-use crate::feature::FeatureKind;
+use crate::context::Value;
 use crate::pick::{Ranked, pick};
 use crate::row::Row;
 use crate::tree::{Column, Leaf, RankedChoice, Tree, contains};
@@ -166,16 +165,7 @@ impl<R: Row + ?Sized> LoggedRow<'_, R> {
     }
 }
 
-/// A value of the other kind is undefined.
 impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        let kind = self.model.features.base().features().get(slot)?.kind;
-        match kind {
-            FeatureKind::Numerical => Some(Scalar::Number(self.number(slot))),
-            FeatureKind::Categorical => self.category(slot).map(Scalar::Category),
-        }
-    }
-
     #[inline]
     fn number(&self, slot: usize) -> f64 {
         self.values.number(slot)

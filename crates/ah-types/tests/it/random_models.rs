@@ -153,8 +153,12 @@ fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
 struct Known(Vec<Option<Value>>);
 
 impl Row for Known {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.0.get(slot)?.as_ref().map(Value::as_scalar)
+    fn number(&self, slot: usize) -> f64 {
+        self.0[slot].as_ref().and_then(|value| value.as_scalar().number()).unwrap_or(f64::NAN)
+    }
+
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.0[slot].as_ref()?.as_scalar().category()
     }
 }
 
@@ -173,7 +177,8 @@ fn check(model: &Model, tables: &Tables, values: &[Scalar<'_>]) -> Result<(), Te
     let base = model.features.base().len();
     let mut known = Known((0..base).map(|slot| logged.scalar(slot).map(Scalar::to_value)).collect());
     for (at, (_, expression)) in model.features.derived().iter().enumerate() {
-        let value = expression.eval(&known).map(Scalar::to_value);
+        let number = Some(expression.number(&known)).filter(|x| !x.is_nan());
+        let value = expression.category(&known).map(Value::from).or(number.map(Value::Number));
         let found = row.scalar(base + at).map(Scalar::to_value);
         let same = match (&value, &found) {
             (Some(Value::Number(a)), Some(Value::Number(b))) => a.to_bits() == b.to_bits(),

@@ -106,9 +106,10 @@ impl Builder<'_, '_> {
         let value = match facts.derived(slot) {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
-                match self.syntax.literal(&value) {
-                    Some(_) => value,
-                    None => self.assign(name, Some(slot), derived.ty(), value),
+                // `k % 2 == 0` needs no name.
+                match derived.ty() == Type::Bool && value.text.len() <= SHORT {
+                    true => value,
+                    false => self.assign(name, Some(slot), derived.ty(), value),
                 }
             }
             None => {
@@ -371,6 +372,9 @@ impl<'a, 'm> Builder<'a, 'm> {
         first != second && a.text.replace(&between, "|").len() + b.text.len() < JOINED
     }
 }
+
+/// The widest condition that stands where it is tested instead of in a variable.
+const SHORT: usize = 40;
 
 /// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;

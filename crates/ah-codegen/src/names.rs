@@ -21,8 +21,10 @@ pub enum Case {
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
 const LONGEST: usize = 160;
+/// The words of operators at which no name ends.
+const OPERATORS: [&str; 4] = ["_times", "_over", "_plus", "_mod"];
 /// The most characters of a variable for a derived feature.
-const LONGEST_VARIABLE: usize = 24;
+const LONGEST_VARIABLE: usize = 32;
 
 /// Hands out identifiers, each once.
 #[derive(Clone, Debug)]
@@ -69,6 +71,9 @@ impl Namer {
         if base.len() > longest {
             let cut = base[..longest].rfind('_').filter(|at| *at > longest / 2).unwrap_or(longest);
             base.truncate(cut);
+            // `d_over_16_times` would wait for a number.
+            let end = OPERATORS.iter().find_map(|operator| base.strip_suffix(operator)).map(str::len);
+            base.truncate(end.unwrap_or(cut));
         }
         // `part_1` and the like are for parts of expressions.
         let is_part = base.strip_prefix("part_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));

@@ -5,6 +5,7 @@ use ah_types::{Device, Error, FeatureKind, FieldValue, Model, fields};
 use crate::code::{Binds, Code, Form};
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
+use crate::page::wrapped;
 use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
@@ -101,18 +102,23 @@ fn converted(model: &Model, slot: usize, given: &Code) -> Option<Code> {
     is_category.then_some(value)
 }
 
+/// Returns a list of names with commas between them, on several lines of a function's head if it is long.
+fn listed(all: impl Iterator<Item = String>) -> String {
+    let lines = wrapped(all, "        ");
+    lines.trim().trim_end_matches(',').to_owned()
+}
+
 /// Returns a tuple of texts.
-fn tuple<'n>(all: impl Iterator<Item = &'n String>) -> String {
-    let all: Vec<String> = all.map(|text| python_string(text)).collect();
-    if all.len() == 1 { format!("({},)", all[0]) } else { format!("({})", all.join(", ")) }
+fn tuple<'n>(all: impl ExactSizeIterator<Item = &'n String>) -> String {
+    let comma = if all.len() == 1 { "," } else { "" };
+    format!("({}{comma})", listed(all.map(|text| python_string(text))))
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
 fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), Error> {
     let model = request.model;
     let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
-    let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
-    let arguments = parameters.join(", ");
+    let arguments = listed(planned.read.iter().map(|slot| names.feature(*slot).to_owned()));
     // A constant takes what any heuristic takes.
     let signature = if arguments.is_empty() { "*_features, **_more" } else { &arguments };
     let features = planned.read.iter().map(|slot| &model.features.base().features()[*slot].name);
@@ -151,7 +157,7 @@ fn configs(model: &Model) -> String {
     model.choices.iter().map(entry).collect()
 }
 
-/// Returns the comparisons of the guard; none for a model of every device.
+/// Returns the comparisons of the guard, a line each; none for a model of every device.
 fn mismatch(model: &Model) -> String {
     let differs = |name: &str, value: String| format!("{name} is not None and {name} != {value}");
     let name = model.device.iter().map(|device| format!("name != {}", python_string(device.name())));
@@ -163,7 +169,7 @@ fn mismatch(model: &Model) -> String {
         parts.push(differs("capability", format!("({}, {})", model.device_capa.0, model.device_capa.1)));
     }
     parts.extend(model.shared_memory.map(|bytes| differs("shared_memory", bytes.to_string())));
-    parts.join(" or ")
+    parts.join("\n        or ")
 }
 
 /// Returns the comparisons of PyTorch's metadata with the model's.

@@ -54,8 +54,13 @@ pub fn provenance(
     if !held_out.by_device.is_empty() {
         metrics["by_device"] = json!(held_out.by_device);
     }
+    // A log and the same one packed are one: the hash is of the unpacked bytes too.
+    let file = |source: &Source| {
+        let name = source.path.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(".gz").unwrap_or(&name).to_owned()
+    };
     let log = |source: &Source| LogRecord {
-        file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file: file(source),
         blake3: source.hash.clone(),
         date: source.date.clone(),
         rows: source.rows,

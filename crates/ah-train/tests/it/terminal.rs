@@ -96,6 +96,9 @@ fn check_learns_again_and_compares() {
     assert_eq!(train(&[]).0, 0);
     let (code, _, stderr) = train(&["--check"]);
     assert!(code == 0 && stderr.contains("model.json is current"), "{stderr}");
+    // The name of a packed log; its bytes tell whether it is packed.
+    run.write("train.txt.gz", log(120));
+    assert_eq!(run.run(&["train.txt.gz", "--heuristic-name", "T", "--check"]).0, 0, "the same log");
     let model = std::fs::read(run.path("model.json")).unwrap();
     let (code, stdout, stderr) = train(&["--check", "--max-risk", "none"]);
     assert!(code == 1 && stderr.contains("model.json is stale"), "{stderr}");

@@ -166,7 +166,7 @@ pub struct Provenance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogRecord {
-    /// The file's name without its folder.
+    /// The file's name without its folder, as it is unpacked.
     pub file: String,
     /// BLAKE3 of its unpacked bytes, in hex.
     pub blake3: String,

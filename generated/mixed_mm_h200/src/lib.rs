@@ -3,7 +3,7 @@
 //! On 505 held-out inputs: 2.42 times as fast as always extern_fallback_mixed_mm, 1.54 % slower than the best choice (1.26 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as extern_fallback_mixed_mm (95 % confidence, cross-fitted).
 //! Precondition: m \<= 128 and k >= 1024 and n >= 1024 and mat1_iscontig == 'True' and mat2_iscontig == 'False'.
-//! Learned by ah-train 0.2.0, seed 0, from 210321 rows of h200.txt.gz (BLAKE3 ddd91dbe6f99834a…).
+//! Learned by ah-train 0.2.0, seed 0, from 210321 rows of h200.txt (BLAKE3 ddd91dbe6f99834a…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
@@ -411,32 +411,30 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if tiles_16x64 <= 67.0 {
             // m*n
             let m_times_n = c.m as f64 * c.n as f64;
-            if m_times_n <= 32780.0 {
-                // m*k
-                let m_times_k = c.m as f64 * c.k as f64;
-                if m_times_k <= 62000.0 {
-                    if c.n <= 2200 {
-                        return Some(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1); // 31, 1.011, 1.070
-                    }
-                    return Some(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1); // 3, 1.000, 1.000
+            if m_times_n > 32780.0 {
+                if c.k <= 14000 {
+                    return Some(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1); // 91, 1.000, 1.002
                 }
-                if m_times_k <= 290000.0 {
-                    return Some(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1); // 33, 1.000, 1.000
+                if tiles_16x64 <= 47.0 {
+                    return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1); // 19, 1.016, 1.101
                 }
-                return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1); // 14, 1.026, 1.157
+                if c.m < 17 || c.m > 32 {
+                    return Some(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1); // 10, 1.010, 1.099
+                }
+                return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 9, 1.009, 1.053
             }
-            if c.k <= 14000 {
-                return Some(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1); // 91, 1.000, 1.002
+            // m*k
+            let m_times_k = c.m as f64 * c.k as f64;
+            if m_times_k <= 62000.0 {
+                if c.n <= 2200 {
+                    return Some(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1); // 31, 1.011, 1.070
+                }
+                return Some(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1); // 3, 1.000, 1.000
             }
-            if tiles_16x64 <= 47.0 {
-                return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1); // 19, 1.016, 1.101
+            if m_times_k <= 290000.0 {
+                return Some(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1); // 33, 1.000, 1.000
             }
-            // 17LEQmLEQ32
-            let feature_17leqm_leq32 = (17..=32).contains(&c.m);
-            if !feature_17leqm_leq32 {
-                return Some(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1); // 10, 1.010, 1.099
-            }
-            return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 9, 1.009, 1.053
+            return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1); // 14, 1.026, 1.157
         }
         let m_times_k = c.m as f64 * c.k as f64;
         if m_times_k <= 215200.0 {

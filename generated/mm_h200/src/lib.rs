@@ -2,7 +2,7 @@
 //! MmH200 for mm: a tree of 15 leaves, learned on NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04).
 //! On 532 held-out inputs: 1.00 times as fast as always extern_mm, 1.67 % slower than the best choice (1.56 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as extern_mm (95 % confidence, cross-fitted).
-//! Learned by ah-train 0.2.0, seed 0, from 292029 rows of h200.txt.gz (BLAKE3 27799a64665b9bde…).
+//! Learned by ah-train 0.2.0, seed 0, from 292029 rows of h200.txt (BLAKE3 27799a64665b9bde…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 

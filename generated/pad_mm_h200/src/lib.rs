@@ -3,7 +3,7 @@
 //! On 2464 held-out inputs: 1.81 times as fast as always orig, 0.21 % slower than the best choice (1.52 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as orig (95 % confidence, cross-fitted).
 //! Precondition: m >= 768 and k >= 768 and n >= 768.
-//! Learned by ah-train 0.2.0, seed 0, from 75000 rows of h200.txt.gz (BLAKE3 a484afb01fd56eae…).
+//! Learned by ah-train 0.2.0, seed 0, from 75000 rows of h200.txt (BLAKE3 a484afb01fd56eae…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
@@ -93,16 +93,16 @@ pub fn choose(c: &Context) -> Option<Choice> {
     let part_1 = ctz(c.mat2_stride_0.max(c.mat2_stride_1) as f64);
     let part_2 = ctz(c.mat1_stride_0.max(c.mat1_stride_1) as f64).min(part_1);
     // min(ctz(mat1_leading),ctz(mat2_leading),ctz(n))
-    let min_ctz_mat1_leading = part_2.min(ctz(c.n as f64)).min(16.0);
-    if min_ctz_mat1_leading > 2.0 {
+    let min_ctz_mat1_leading_ctz_mat2 = part_2.min(ctz(c.n as f64)).min(16.0);
+    if min_ctz_mat1_leading_ctz_mat2 > 2.0 {
         return Some(Choice::Orig); // 1126, 1.001, 1.259
     }
     let part_3: f64 = if !c.prepadded_mat1 && (c.m_padded_length != 0 || c.k_padded_length != 0) { c.m as f64 * c.k as f64 } else { 0.0 };
     let part_4: f64 = if !c.prepadded_mat2 && (c.k_padded_length != 0 || c.n_padded_length != 0) { c.k as f64 * c.n as f64 } else { 0.0 };
     // copied/(m*k*n)
-    let copied_over_m_times_k = (part_3 + part_4) / (c.m as f64 * c.k as f64 * c.n as f64);
-    if copied_over_m_times_k <= 0.0009578 {
-        if min_ctz_mat1_leading <= 1.0 {
+    let copied_over_m_times_k_times_n = (part_3 + part_4) / (c.m as f64 * c.k as f64 * c.n as f64);
+    if copied_over_m_times_k_times_n <= 0.0009578 {
+        if min_ctz_mat1_leading_ctz_mat2 <= 1.0 {
             return Some(Choice::Pad); // 6090, 1.000, 1.211
         }
         if c.mat1_align_size <= 6 {
@@ -110,8 +110,8 @@ pub fn choose(c: &Context) -> Option<Choice> {
         }
         return Some(Choice::Pad); // 497, 1.002, 1.328
     }
-    if min_ctz_mat1_leading <= 0.5 {
-        if copied_over_m_times_k <= 0.001712 || c.mat1_stride_1 <= 772 {
+    if min_ctz_mat1_leading_ctz_mat2 <= 0.5 {
+        if copied_over_m_times_k_times_n <= 0.001712 || c.mat1_stride_1 <= 772 {
             return Some(Choice::Pad); // 1492, 1.001, 1.254
         }
         if c.mat2_stride_1 <= 799 {
@@ -123,8 +123,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.n > 1679 {
             return Some(Choice::Pad); // 168, 1.002, 1.203
         }
-        let k_multiple_2 = c.k as f64 % 2.0 == 0.0;
-        if !k_multiple_2 {
+        if c.k as f64 % 2.0 != 0.0 {
             return Some(Choice::Orig); // 11, 1.057, 1.455
         }
         return Some(Choice::Pad); // 25, 1.007, 1.193

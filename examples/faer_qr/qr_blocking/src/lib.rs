@@ -2,7 +2,7 @@
 //! QrBlocking for qr_blocking: a tree of 26 leaves, learned on AMD EPYC (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2).
 //! On 153 held-out inputs: 1.36 times as fast as always faer, 1.24 % slower than the best choice (1.66 times at worst).
 //! Promise: at most 3 % of inputs like these take more than 1.05 times as long as faer (95 % confidence, cross-fitted).
-//! Learned by ah-train 0.2.0, seed 0, from 33764 rows of train.txt.gz (BLAKE3 941d7f9968de19ce…).
+//! Learned by ah-train 0.2.0, seed 0, from 33764 rows of train.txt (BLAKE3 941d7f9968de19ce…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![no_std]
 
@@ -222,11 +222,11 @@ pub fn choose(c: &Context) -> Option<Choice> {
     }
     if m_times_ceil_n_over_16 <= 150.0 {
         // ceil(m/16)*ceil(n/128)
-        let ceil_m_over_16_times = ceil(c.m / 16.0) * ceil(c.n / 128.0);
-        if ceil_m_over_16_times.is_nan() {
+        let ceil_m_over_16_times_ceil_n = ceil(c.m / 16.0) * ceil(c.n / 128.0);
+        if ceil_m_over_16_times_ceil_n.is_nan() {
             return None;
         }
-        if ceil_m_over_16_times <= 1.0 {
+        if ceil_m_over_16_times_ceil_n <= 1.0 {
             return Some(Choice::Block8RecursiveTrue); // 25, 1.014, 1.238
         }
         // ceil(m/64)*n

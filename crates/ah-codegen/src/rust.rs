@@ -175,19 +175,21 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
                 ("&'static str", value) => rust_string(&value.to_string()),
                 (_, value) => value.to_string().to_lowercase(),
             });
-            let value = value.map_or("None".to_owned(), |value| wrapped(value, is_optional));
-            config.push(if value == ident { value } else { format!("{ident}: {value}") });
+            config.extend(value.map(|value| format!("{ident}: {}", wrapped(value, is_optional))));
         }
         let ty = if is_optional { format!("Option<{ty}>") } else { ty.to_owned() };
         shown.push(json!({ "name": ident, "called": code(key), "type": ty }));
     }
     let is_complete = all.iter().all(Option::is_some);
-    let config = |(all, config): (&Option<_>, &Vec<String>)| match all {
-        Some(_) => wrapped(format!("Config {{ {} }}", config.join(", ")), !is_complete),
-        None => "None".to_owned(),
+    let config = |config: &Vec<String>| match config[..] {
+        [] => "None".to_owned(),
+        _ => {
+            let rest = if config.len() < shown.len() { ", ..Config::default()" } else { "" };
+            wrapped(format!("Config {{ {}{rest} }}", config.join(", ")), !is_complete)
+        }
     };
+    values.insert("configs", &configs.iter().map(config).collect::<Vec<_>>());
     values.insert("fields", &shown);
-    values.insert("configs", &all.iter().zip(&configs).map(config).collect::<Vec<_>>());
     values.insert("is_complete", &is_complete);
 }
 

@@ -99,7 +99,7 @@ impl Choice {
 }
 
 /// The fields of a choice, by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Config {
     /// `block`
     pub block: i64,

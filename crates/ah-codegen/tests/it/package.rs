@@ -133,16 +133,17 @@ fn a_library_has_it_as_a_module() {
     fs::write(library.join("Cargo.toml"), "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2024\"\ndescription = \"x\"\nlicense = \"MIT\"\n[workspace]\n").unwrap();
     fs::write(library.join("src/lib.rs"), "//! Mine.\npub mod picker;\n").unwrap();
     let into = library.join("src/picker.rs");
-    let model = Model {
-        boosters: Vec::new(),
-        margin: None,
-        ..models::model(&mut Pcg64::seed_from_u64(2), "Small", 4, 40)
-    };
-    let request =
-        Request { into: Some(&into), license: Some("MIT"), ..Request::new(&model, &[&RUST], library) };
-    generate(&request).unwrap();
-    assert!(fs::read_to_string(&into).unwrap().contains("// SPDX-License-Identifier: MIT\n"));
-    cargo(library, &["package", "--offline", "--allow-dirty", "--quiet"]);
+    let mut random = (0..).map(|seed| models::model(&mut Pcg64::seed_from_u64(seed), "Small", 4, 40));
+    let boosted = random.find(|model| !model.boosters.is_empty()).unwrap();
+    let tree = random.find(|model| model.boosters.is_empty()).unwrap();
+    for model in [tree, boosted] {
+        let request =
+            Request { into: Some(&into), license: Some("MIT"), ..Request::new(&model, &[&RUST], library) };
+        generate(&request).unwrap();
+        assert!(fs::read_to_string(&into).unwrap().contains("// SPDX-License-Identifier: MIT\n"));
+        cargo(library, &["package", "--offline", "--allow-dirty", "--quiet"]);
+        cargo(library, &["clippy", "--offline", "--quiet", "--", "-D", "clippy::all"]);
+    }
 }
 
 #[test]

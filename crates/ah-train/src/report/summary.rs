@@ -381,6 +381,13 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
         Some(than) => format!("Total time: {than} than always {fallback}.\n"),
         None => format!("Total time: the same as always {fallback}.\n"),
     };
+    let (mean, total) = match model.comparable {
+        0 => (
+            format!("{fallback} has no time on any of these {} {which} inputs.\n", model.inputs),
+            String::new(),
+        ),
+        _ => (mean, total),
+    };
     // What the model was learned for comes first.
     let (lines, lost, of_single) = match objective {
         Objective::Total => (total + &mean, model.total, best_single.metrics.total),

@@ -377,6 +377,20 @@ fn evaluate_refuses_what_does_not_fit() {
     assert!(stderr.contains("the model decides pad_mm, the log is of mm"), "{stderr}");
 }
 
+/// The figures were "1.000 times as fast" and "the same".
+#[test]
+fn a_fallback_without_a_time_is_compared_with_nothing() {
+    let run = Run::new();
+    run.write("a.txt", log(60)).learns(&["a.txt", "--model", "model.json"]);
+    let failed = each_line(&log(60), |line| match line.split_once(",orig,") {
+        Some((head, _)) => Some(format!("{head},orig,inf")),
+        None => Some(line.to_owned()),
+    });
+    let (stdout, _) = run.write("b.txt", failed).succeeds(&["evaluate", "model.json", "b.txt"]);
+    assert!(stdout.contains("orig has no time on any of these 60 logged inputs.\n"), "{stdout}");
+    assert!(!stdout.contains("times as fast") && !stdout.contains("Total time"), "{stdout}");
+}
+
 #[test]
 fn evaluate_takes_unknown_choices_features_and_categories() {
     let run = Run::new();

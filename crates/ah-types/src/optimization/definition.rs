@@ -7,7 +7,6 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::derived::DerivedFeature;
-use crate::device::Device;
 use crate::error::Error;
 use crate::expr;
 use crate::feature::{Feature, Schema};
@@ -74,9 +73,6 @@ pub struct ChoiceRule {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePrecondition {
-    /// Matches if the device's name contains this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
     /// Matches if the log's `device_capa` is this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_capa: Option<(u32, u32)>,
@@ -136,15 +132,11 @@ impl Optimization {
 
     /// Returns the precondition for logs with this metadata.
     pub fn precondition_for(&self, metadata: &Metadata) -> Option<&str> {
-        let device_name = metadata.device().map(Device::name);
-        self.preconditions
-            .iter()
-            .find(|p| {
-                p.device.as_deref().is_none_or(|part| device_name.is_some_and(|name| name.contains(part)))
-                    && p.device_capa.is_none_or(|capa| metadata.device_capa == capa)
-                    && p.shared_memory.is_none_or(|bytes| metadata.shared_memory == Some(bytes))
-            })
-            .map(|p| p.expression.as_str())
+        let matches = |p: &&DevicePrecondition| {
+            p.device_capa.is_none_or(|capa| metadata.device_capa == capa)
+                && p.shared_memory.is_none_or(|bytes| metadata.shared_memory == Some(bytes))
+        };
+        self.preconditions.iter().find(matches).map(|p| p.expression.as_str())
     }
 
     /// Returns the condition of each choice that has one.

@@ -172,7 +172,7 @@ impl Names {
         reserved: &[&'static str; 2],
         has_fields: bool,
     ) -> Result<Self, String> {
-        let used = used(model);
+        let used = model.reads();
         let mut namer = Namer::new(cases[0], reserved);
         let mut logged = has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
         let base = model.features.base().len();
@@ -180,7 +180,7 @@ impl Names {
         for (slot, feature) in model.features.all().features().iter().enumerate() {
             let of_logged = logged.as_mut().unwrap_or(&mut namer);
             let name = of_logged.base(&feature.name, "feature", LONGEST);
-            features.push(if !used[slot] {
+            features.push(if !used.contains(&slot) {
                 String::new()
             } else if slot >= base {
                 namer.give(&feature.name, "feature", LONGEST_VARIABLE)
@@ -206,23 +206,6 @@ impl Names {
     pub fn feature(&self, slot: usize) -> &str {
         &self.features[slot]
     }
-}
-
-/// Returns by slot which features trees and conditions read, themselves or through derived features.
-fn used(model: &Model) -> Vec<bool> {
-    let mut used = vec![false; model.features.all().len()];
-    model.tests().for_each(|test| used[test.column.slot] = true);
-    for condition in model.precondition.iter().chain(model.eligible.values()) {
-        condition.typed.for_each_feature(&mut |slot| used[slot.index] = true);
-    }
-    // A derived feature uses only features before it.
-    let base = model.features.base().len();
-    for (at, (_, typed)) in model.features.derived().iter().enumerate().rev() {
-        if used[base + at] {
-            typed.for_each_feature(&mut |slot| used[slot.index] = true);
-        }
-    }
-    used
 }
 
 /// Keywords of C, C++ and CUDA, and names that their headers and compilers define.

@@ -13,7 +13,9 @@ use crate::error::unknown_choice;
 /// # Errors
 /// [`Error`] names a wrong pair, and the features that are not given where the decision needs them.
 pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<String, Error> {
-    let (values, absent) = values(model, input)?;
+    let (values, mut absent) = values(model, input)?;
+    let reads = model.reads();
+    absent.retain(|name| model.features.base().slot(name).is_some_and(|slot| reads.contains(&slot)));
     let ids: Result<BTreeSet<ChoiceId>, Error> = offered
         .iter()
         .map(|name| model.choice_id(name).ok_or_else(|| unknown_choice("--offered", name, &model.choices)))

@@ -228,8 +228,7 @@ impl Table {
 
     /// Returns the id of the choice of this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
-        let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
-        Some(ChoiceId(index(position)))
+        ChoiceId::find(&self.choices, name)
     }
 
     /// [`choice_id`](Self::choice_id) of a choice that `flag` names.

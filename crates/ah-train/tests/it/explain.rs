@@ -64,5 +64,7 @@ n,kind,choice,feedback
     let model = train(&Params::new(vec![path], "T")).unwrap().model;
     let of = |text| explain(&model, &input(text), &[]).map_err(|e| e.to_string());
     assert!(of("n=3").unwrap_err().ends_with("found none of kind"));
+    // The model reads no other feature.
+    assert!(explain(&model, &[], &[]).unwrap_err().to_string().ends_with("found none of kind"));
     assert!(of("n=3 kind=w").unwrap().contains("a category that training never saw"));
 }

@@ -87,8 +87,7 @@ impl Log {
 
     /// Returns the id of the choice with this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
-        let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
-        u32::try_from(position).ok().map(ChoiceId)
+        ChoiceId::find(&self.choices, name)
     }
 
     /// Returns the name of a choice.

@@ -199,6 +199,21 @@ impl Model {
         self.tree.tests().chain(self.boosters.iter().flat_map(Tree::tests))
     }
 
+    /// Returns the slots of the features that trees and conditions read, themselves or through derived features.
+    pub fn reads(&self) -> BTreeSet<usize> {
+        let mut reads: BTreeSet<usize> = self.tests().map(|test| test.column.slot).collect();
+        for condition in self.precondition.iter().chain(self.eligible.values()) {
+            condition.typed.for_each_feature(&mut |slot| _ = reads.insert(slot.index));
+        }
+        // A derived feature uses only features before it.
+        for (at, (_, typed)) in self.features.derived().iter().enumerate().rev() {
+            if reads.contains(&(self.features.base().len() + at)) {
+                typed.for_each_feature(&mut |slot| _ = reads.insert(slot.index));
+            }
+        }
+        reads
+    }
+
     /// Returns what tells the device that it was learned on from others.
     pub fn identity(&self) -> Identity {
         let by_capability = || capability_identity(self.device_capa, self.shared_memory);
@@ -212,8 +227,7 @@ impl Model {
 
     /// Returns the id of the choice of this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
-        let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
-        u32::try_from(position).ok().map(ChoiceId)
+        ChoiceId::find(&self.choices, name)
     }
 
     /// Returns true if the category is in the training data of this slot.

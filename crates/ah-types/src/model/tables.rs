@@ -126,7 +126,7 @@ impl Tables {
         sums: &'t mut Sums,
     ) -> Result<Reached<'t>, Unsure> {
         let logged = model.row(values);
-        if model.precondition.as_ref().is_some_and(|p| p.typed.truth(&logged) != Some(true)) {
+        if model.precondition.as_ref().is_some_and(|p| !p.holds(&logged)) {
             return Err(Unsure::Precondition);
         }
         // Resized in place: a list that is made at once is moved, which takes longer than filling it.

@@ -291,7 +291,7 @@ impl<'a, 'm> Builder<'a, 'm> {
                 return true;
             };
             let truth = facts.range(condition);
-            if truth.decided() != Some(true) && truth.has(1.0) {
+            if truth.decided() != Some(true) && truth.has(1.0) && !facts.rules_out(condition) {
                 asked.get_or_insert(condition);
             }
             truth.decided() == Some(true)

@@ -223,6 +223,13 @@ impl<'m> Facts<'m> {
         facts
     }
 
+    /// Returns true if a condition cannot hold: with it one would hold that is known not to.
+    pub fn rules_out(&self, condition: &Expr) -> bool {
+        let then = self.with(condition, true);
+        let holds = |other: &Expr| then.computed(other).decided() == Some(true);
+        self.known.iter().any(|(other, was)| !was.has(1.0) && holds(other))
+    }
+
     /// Notes that a condition is defined and has this value.
     pub fn learn(&mut self, condition: &Expr, value: bool) {
         let value = f64::from(u8::from(value));
@@ -252,10 +259,12 @@ impl<'m> Facts<'m> {
                 }
             }
             Expr::Unary(Unary::Not, a) => self.learn_range(a, 1.0 - high, 1.0 - low, false),
-            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
-                let value = *op == Binary::And;
-                if known.decided() == Some(value) {
-                    [a, b].into_iter().for_each(|operand| self.learn(operand, value));
+            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) if known.low == known.high => {
+                let (of_both, value) = (*op == Binary::And, known.low == 1.0);
+                for (this, other) in [(a, b), (b, a)] {
+                    if value == of_both || self.range(other).decided() == Some(of_both) {
+                        self.learn(this, value);
+                    }
                 }
             }
             Expr::Binary(op @ (Binary::Min | Binary::Max), a, b) => {
@@ -284,7 +293,7 @@ impl<'m> Facts<'m> {
             Comparison::Gt => ((b.low.next_up(), infinity), (-infinity, a.high.next_down())),
             Comparison::Ge => ((b.low, infinity), (-infinity, a.high)),
             Comparison::Eq => ((b.low, b.high), (a.low, a.high)),
-            Comparison::Ne => return,
+            Comparison::Ne => (without(a, b), without(b, a)),
         };
         for (number, other, (low, high)) in [(left, b, of_left), (right, a, of_right)] {
             if !other.nan {
@@ -368,6 +377,12 @@ fn may_hold(op: Comparison, a: Range, b: Range) -> bool {
         Comparison::Eq => a.low <= b.high && b.low <= a.high,
         _ => [op.holds(a.low, b.high), op.holds(a.high, b.low)].contains(&Some(true)),
     }
+}
+
+/// Returns the ends of the numbers `x` that are not `y`.
+fn without(x: Range, y: Range) -> (f64, f64) {
+    let end = |end: f64, next: f64| if y.low == y.high && end == y.low { next } else { end };
+    (end(x.low, x.low.next_up()), end(x.high, x.high.next_down()))
 }
 
 /// Returns the comparison that holds where this one does not.

@@ -327,29 +327,20 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.columns <= 8192 {
             return Some(Choice::TypeCudaPersistentRegistersThreads128Width1); // 504, 1.014, 1.090
         }
-        if c.columns <= 4096 && c.columns % 4 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads64Width4); // 504, 1.017, 1.045
-        }
         if c.columns <= 16384 {
             return Some(Choice::TypeCudaPersistentRegistersThreads256Width1); // 504, 1.017, 1.079
         }
-        if c.columns % 2 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 504, 1.027, 1.192
-        }
-        if c.columns > 2048 || c.columns % 2 != 0 {
+        if c.columns % 2 != 0 {
             return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 504, 1.035, 1.216
         }
-        return Some(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4); // 504, 1.063, 1.114
+        return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 504, 1.027, 1.192
     }
     if c.columns <= 31840 {
         if c.rows <= 30 {
-            if c.columns % 4 == 0 {
-                return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 52, 1.003, 1.026
-            }
             if c.columns % 4 != 0 {
                 return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 52, 1.019, 1.043
             }
-            return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 52, 1.019, 1.079
+            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 52, 1.003, 1.026
         }
         if c.columns % 4 == 0 {
             return Some(Choice::TypeCudaPersistentRegistersThreads512Width4); // 99, 1.007, 1.070
@@ -375,16 +366,10 @@ pub fn choose(c: &Context) -> Option<Choice> {
     if c.columns <= 65536 {
         return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 85, 1.021, 1.157
     }
-    if c.columns <= 131072 {
-        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 85, 1.032, 1.203
-    }
-    if c.columns <= 65536 {
-        return Some(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4); // 85, 1.162, 1.342
-    }
-    if c.columns > 57216 {
+    if c.columns > 131072 {
         return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4); // 85, 1.164, 1.431
     }
-    Some(Choice::TypeCudaPersistentSharedStages1Threads1024Width4) // 85, 1.118, 1.308
+    Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4) // 85, 1.032, 1.203
 }
 
 /// The trailing zero bits of a whole number, at most 64; undefined for other numbers.

@@ -71,6 +71,25 @@ fn cargo(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Where a choice may not run, the next one is asked; what the questions before have decided is not asked again.
+#[test]
+fn what_earlier_returns_have_decided_is_not_asked() {
+    let choices = ["a", "b", "c", "d", "e"];
+    let mut value: serde_json::Value = serde_json::from_str(&model(&choices).to_json()).unwrap();
+    let conditions = ["m <= 8 and m % 4 == 0", "m <= 4 and m % 4 == 0", "m % 4 != 0", "m <= 99", "m <= 20"];
+    for (choice, when) in choices.iter().zip(conditions) {
+        value["eligible"][choice] = when.into();
+    }
+    value["tree"][0]["ranking"] =
+        (0..5).map(|choice| serde_json::json!([choice, 0.1, 9, 0.2, 1.0, 1.0, null, "ea"])).collect();
+    let model = Model::parse(&value.to_string()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    generate_at(&model, &PYTHON, folder.path()).unwrap();
+    let code = fs::read_to_string(folder.path().join("small.py")).unwrap();
+    let tests: Vec<&str> = code.lines().map(str::trim).filter(|line| line.starts_with("if ")).collect();
+    assert_eq!(tests, ["if m <= 8 and m % 4.0 == 0.0:", "if m % 4.0 != 0.0:", "if m > 99:"], "{code}");
+}
+
 #[test]
 fn it_packages_and_documents_itself() {
     let folder = tempfile::tempdir().unwrap();

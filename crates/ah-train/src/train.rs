@@ -140,16 +140,19 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
 /// Returns the choice that another training takes everywhere, if it is only one, and the share of the time that it saves beside this
 /// one; `None` if it takes the same or saves nothing.
 fn saved(trained: &TrainedModel, other: &TrainedModel) -> Option<(Option<String>, f64)> {
-    let [here, there] = [trained, other].map(|trained| {
-        let figures = &trained.held_out.evaluation.comparison.model;
-        match trained.model.objective() {
-            Objective::Total => figures.total_over_fallback,
-            Objective::Geomean => 1.0 / figures.speedup_over_fallback,
-        }
-    });
+    let [here, there] = [trained, other].map(over_fallback);
     let [taken, constant] = [trained, other].map(|trained| decisions::constant(&trained.model));
     let saved = 1.0 - there / here;
     (saved > 0.0 && (constant.is_none() || constant != taken)).then(|| (constant.map(str::to_owned), saved))
+}
+
+/// Returns the time on held-out inputs over the fallback's, by the objective.
+pub fn over_fallback(trained: &TrainedModel) -> f64 {
+    let figures = &trained.held_out.evaluation.comparison.model;
+    match trained.model.objective() {
+        Objective::Total => figures.total_over_fallback,
+        Objective::Geomean => 1.0 / figures.speedup_over_fallback,
+    }
 }
 
 /// Learns from these inputs the heuristic that is judged.

@@ -82,10 +82,10 @@ impl CallSite {
     /// Returns a sentence for the user where the log does not say how long decisions take.
     pub fn note(&self) -> Option<String> {
         if self.is_guess && self.targets.iter().any(|target| target.asks_each_run()) {
-            let target = self.targets[0].name();
             return Some(format!(
                 "the log names no device, so a decision counts only where it takes longer than the choice, as beside a GPU; where a \
-                 CPU runs the choices, --target {target} counts all of its time"
+                 CPU runs the choices, --target {} counts all of its time",
+                self.targets[0].name()
             ));
         }
         let languages = decision_time::by_our_table(&self.targets, &self.decision_ns);

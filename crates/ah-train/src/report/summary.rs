@@ -13,7 +13,7 @@ use crate::decisions::constant;
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
 use crate::promise::calibrate::default_inputs;
-use crate::train::{NoPromise, TrainedModel};
+use crate::train::{NoPromise, TrainedModel, over_fallback};
 
 /// The most characters of a choice's name.
 const NAME: usize = 32;
@@ -54,17 +54,10 @@ fn verdict(trained: &TrainedModel) -> String {
     };
     let Some(choice) = constant(model) else {
         // Cross-validation on the training part took it; the test part disagrees.
-        let comparison = &trained.held_out.evaluation.comparison;
-        let is_slower = match model.objective() {
-            Objective::Total => comparison.model.total_over_fallback > 1.0,
-            Objective::Geomean => comparison.model.speedup_over_fallback < 1.0,
-        };
-        if is_slower {
-            let fallback = name(&comparison.always_fallback.choice);
-            return format!(
-                "Keep {fallback}, or measure more inputs: {} shows no gain {of}.\n",
-                model.heuristic
-            );
+        if over_fallback(trained) > 1.0 {
+            let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
+            let heuristic = &model.heuristic;
+            return format!("Keep {fallback}, or measure more inputs: {heuristic} shows no gain {of}.\n");
         }
         return format!(
             "Take {}, which chooses among {} choices {of}.\n",
@@ -382,10 +375,7 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
         None => format!("Total time: the same as always {fallback}.\n"),
     };
     let (mean, total) = match model.comparable {
-        0 => (
-            format!("{fallback} has no time on any of these {} {which} inputs.\n", model.inputs),
-            String::new(),
-        ),
+        0 => (format!("{fallback} has no time on any {which} input.\n"), String::new()),
         _ => (mean, total),
     };
     // What the model was learned for comes first.

@@ -81,8 +81,8 @@ pub fn decide(
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, &slots);
         let mut sums = Sums::new();
-        let reached = tables.reach(model, &values, &mut sums);
-        let eligible = |choice| model.is_eligible(choice, &values);
+        let reached = tables.reach(model, &values[..], &mut sums);
+        let eligible = |choice| model.is_eligible(choice, &values[..]);
         let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some()).ok();
         let (mut ranking, mut saved) = (Vec::new(), 0.0);
         // The fallback counts as offered, also where it has no time.

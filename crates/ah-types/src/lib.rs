@@ -23,7 +23,7 @@
 //! let context = Context::new().with("m", 128).with("k", 1024).with("n", 4096);
 //! let values = context.row(features.base()).unwrap();
 //! let slot = features.all().slot("m*k").unwrap();
-//! assert_eq!(features.row(&values).number(slot), 131072.0);
+//! assert_eq!(features.row(&values[..]).number(slot), 131072.0);
 //! ```
 #![forbid(unsafe_code)]
 

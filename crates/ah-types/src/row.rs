@@ -41,13 +41,3 @@ impl Row for [Scalar<'_>] {
         self.get(slot)?.category()
     }
 }
-
-impl Row for Vec<Value> {
-    fn number(&self, slot: usize) -> f64 {
-        self.as_slice().number(slot)
-    }
-
-    fn category(&self, slot: usize) -> Option<&str> {
-        self.as_slice().category(slot)
-    }
-}

@@ -162,17 +162,10 @@ impl Leaf {
 }
 
 /// A binary tree in one `Vec`: the root comes first, and children come after their parent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree<L = Leaf> {
     /// The nodes.
     pub nodes: Vec<Node<L>>,
-}
-
-/// Without nodes, which is not valid.
-impl<L> Default for Tree<L> {
-    fn default() -> Self {
-        Self { nodes: Vec::new() }
-    }
 }
 
 /// The leaf at the end of a path, its position, and the tests before it, each with true where the path goes left.

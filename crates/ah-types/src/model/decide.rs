@@ -158,13 +158,6 @@ pub struct LoggedRow<'a, R: ?Sized> {
     values: &'a R,
 }
 
-impl<R: Row + ?Sized> LoggedRow<'_, R> {
-    /// Training saw the category missing: its missing value is then the category `""`.
-    fn has_missing_category(&self, slot: usize) -> bool {
-        self.model.knows(slot, "")
-    }
-}
-
 impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
     #[inline]
     fn number(&self, slot: usize) -> f64 {
@@ -173,6 +166,7 @@ impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
 
     #[inline]
     fn category(&self, slot: usize) -> Option<&str> {
-        self.values.category(slot).or_else(|| self.has_missing_category(slot).then_some(""))
+        // Where training saw the category missing, its missing value is the category `""`.
+        self.values.category(slot).or_else(|| self.model.knows(slot, "").then_some(""))
     }
 }

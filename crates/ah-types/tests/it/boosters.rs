@@ -277,7 +277,7 @@ proptest! {
         for (k, n, dtype) in inputs {
             let values = values(f64::from(k), f64::from(n), &dtype);
             let is_offered = |c: ChoiceId| offered[c.index()];
-            let reached = tables.reach(&m, &values, &mut sums);
+            let reached = tables.reach(&m, &values[..], &mut sums);
             let picked = reached.and_then(|r| r.pick(is_offered));
             prop_assert_eq!(picked, m.decide(&values, is_offered).map(|r| r.choice));
             let plain = reached.and_then(|r| r.pick_expected(|_| true));

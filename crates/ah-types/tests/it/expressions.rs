@@ -176,10 +176,10 @@ proptest! {
     #[test]
     fn what_is_well_typed_evaluates_to_its_type_or_is_undefined(expr in any_expr(), m in any::<f64>(), k in any::<f64>()) {
         if let Ok(typed) = expr.resolve(&schema()) {
-            let row = row(m, k, 3.0, "d");
-            prop_assert!(typed.number(&row).is_nan() || typed.ty() == Type::Number);
-            prop_assert!(typed.truth(&row).is_none() || typed.ty() == Type::Bool);
-            prop_assert!(typed.category(&row).is_none() || typed.ty() != Type::Number);
+            let row = &row(m, k, 3.0, "d")[..];
+            prop_assert!(typed.number(row).is_nan() || typed.ty() == Type::Number);
+            prop_assert!(typed.truth(row).is_none() || typed.ty() == Type::Bool);
+            prop_assert!(typed.category(row).is_none() || typed.ty() != Type::Number);
         }
     }
 
@@ -199,6 +199,6 @@ fn rows_compute_derived_features_when_asked() {
     ];
     let features = Features::new(schema(), &derived).unwrap();
     let twice = features.all().slot("twice").unwrap();
-    assert_eq!(features.row(&row(1.0, 6.0, 3.0, "d")).scalar(twice), Some(Scalar::Number(4.0)));
-    assert_eq!(features.row(&row(1.0, 6.0, 0.0, "d")).scalar(twice), None);
+    assert_eq!(features.row(&row(1.0, 6.0, 3.0, "d")[..]).scalar(twice), Some(Scalar::Number(4.0)));
+    assert_eq!(features.row(&row(1.0, 6.0, 0.0, "d")[..]).scalar(twice), None);
 }

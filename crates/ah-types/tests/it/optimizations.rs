@@ -15,7 +15,7 @@ fn features(name: &str) -> Features {
 fn value(features: &Features, context: &Context, name: &str) -> String {
     let values = context.row(features.base()).unwrap();
     let slot = features.all().slot(name).unwrap_or_else(|| panic!("no feature {name}"));
-    features.row(&values).scalar(slot).map_or("undefined".into(), |s| s.to_value().to_string())
+    features.row(&values[..]).scalar(slot).map_or("undefined".into(), |s| s.to_value().to_string())
 }
 
 fn pad_mm(m: u32, k: u32, n: u32, dtype: &str) -> Context {

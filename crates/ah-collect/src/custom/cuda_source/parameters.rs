@@ -73,7 +73,7 @@ pub(super) fn choices(
             combination.into_iter().map(|(name, value)| (name, parameter(value))).collect();
         let values: Vec<Value> = combination.iter().map(|(_, value)| value.clone()).collect();
         let row = [unknown.as_slice(), &values].concat();
-        if !conditions.iter().all(|condition| condition.holds(&row)) {
+        if !conditions.iter().all(|condition| condition.holds(&row[..])) {
             continue;
         }
         // A value in a choice's name ends at the first underscore.

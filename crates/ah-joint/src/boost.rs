@@ -63,7 +63,7 @@ impl Boosting {
     fn tree(&self, rows: &Coded, residuals: &[f64], weights: &[u32], seed: u64) -> (Tree, Vec<f64>) {
         let picked = part(residuals.len(), self.row_share, seed);
         let kept = part(rows.codes.len(), self.column_share, random::mix(seed, 1));
-        let codes = |(at, codes)| Codes { codes, levels: rows.coding.levels(at) };
+        let codes = |(at, codes)| Codes { codes, levels: rows.coding.levels(at), worth: 1.0 };
         let columns: Vec<Codes<'_>> = rows.codes.iter().map(Vec::as_slice).enumerate().map(codes).collect();
         let numbers: Vec<f32> = picked.iter().map(|&row| residuals[row as usize] as f32).collect();
         let picked_weights: Vec<u32> = picked.iter().map(|&row| weights[row as usize]).collect();

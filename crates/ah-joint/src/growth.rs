@@ -36,6 +36,8 @@ pub struct Codes<'a> {
     pub codes: &'a [u16],
     /// The number of codes.
     pub levels: usize,
+    /// What a gain by this column counts where columns compete for a split.
+    pub worth: f64,
 }
 
 /// The rows to grow from: for each its numbers, times its weight, as whole numbers.
@@ -262,7 +264,9 @@ impl Growth<'_> {
                 columns.iter().map(|column| search(&mut bins, column)).collect()
             }
         };
-        let best = found.iter().flatten().copied().reduce(|a, b| if b.gain > a.gain { b } else { a })?;
+        let worth = |node: &Node| node.gain * self.columns[node.column as usize].worth;
+        let best =
+            found.iter().flatten().copied().reduce(|a, b| if worth(&b) > worth(&a) { b } else { a })?;
         let columns = columns.into_iter().zip(&found).filter(|(_, found)| found.is_some());
         let columns = columns.map(|(column, _)| column).collect();
         let is_enough = best.gain > self.limits.gain * totals.deviation && best.gain > 0.0;
@@ -381,19 +385,23 @@ mod tests {
 
     const LIMITS: Limits = Limits { depth: 8, leaves: usize::MAX, rows: 1, gain: 1e-4, shrinkage: 0.0 };
 
-    /// Rows of numbers with codes: by column its codes, the numbers row by row, and the weights.
+    /// Rows of numbers with codes: the columns (codes, levels, worth), the numbers row by row, and the weights.
     #[derive(Clone, Debug)]
     struct Data {
-        columns: Vec<(Vec<u16>, usize)>,
+        columns: Vec<(Vec<u16>, usize, f64)>,
         outputs: usize,
         numbers: Vec<f32>,
         weights: Vec<u32>,
     }
 
     impl Data {
-        fn grow(&self, limits: &Limits) -> Tree {
-            let columns: Vec<Codes<'_>> =
-                self.columns.iter().map(|(codes, levels)| Codes { codes, levels: *levels }).collect();
+        fn grow<'a>(&'a self, limits: &Limits) -> Tree {
+            let codes = |(codes, levels, worth): &'a (Vec<u16>, usize, f64)| Codes {
+                codes,
+                levels: *levels,
+                worth: *worth,
+            };
+            let columns: Vec<Codes<'_>> = self.columns.iter().map(codes).collect();
             let inputs: Vec<u32> = (0..self.weights.len() as u32).collect();
             let kept = (0..columns.len() as u32).collect();
             grow(&columns, kept, &inputs, &Sample::new(self.outputs, &self.numbers, &self.weights), limits)
@@ -417,16 +425,19 @@ mod tests {
             deviation
         }
 
-        /// The greatest gain of a split of these rows, by trying everything.
-        fn best(&self, sample: &Sample, rows: &[usize], least: usize) -> f64 {
-            let mut best = f64::NEG_INFINITY;
-            for (codes, levels) in &self.columns {
+        /// The greatest gain of a split of these rows, by trying everything: what it counts, and what it is.
+        fn best(&self, sample: &Sample, rows: &[usize], least: usize) -> (f64, f64) {
+            let mut best = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+            for (codes, levels, worth) in &self.columns {
                 for limit in 0..*levels as u16 {
                     let (left, right): (Vec<usize>, Vec<usize>) =
                         rows.iter().partition(|&&row| codes[row] <= limit);
                     if left.len().min(right.len()) >= least.max(1) {
                         let sides = self.deviation(sample, &left) + self.deviation(sample, &right);
-                        best = best.max(self.deviation(sample, rows) - sides);
+                        let gain = self.deviation(sample, rows) - sides;
+                        if gain * worth > best.0 {
+                            best = (gain * worth, gain);
+                        }
                     }
                 }
             }
@@ -437,7 +448,8 @@ mod tests {
     fn data() -> impl Strategy<Value = Data> {
         (2_usize..60, 1_usize..10).prop_flat_map(|(rows, outputs)| {
             let column = prop_oneof![1_u16..10, 100_u16..1000].prop_flat_map(move |levels| {
-                (prop::collection::vec(0..levels, rows), Just(usize::from(levels)))
+                let worth = prop_oneof![2 => Just(1.0), 1 => Just(0.4)];
+                (prop::collection::vec(0..levels, rows), Just(usize::from(levels)), worth)
             });
             let weight = prop_oneof![4 => Just(1_u32), 1 => 1_u32..50];
             (
@@ -463,18 +475,18 @@ mod tests {
             let mut open = vec![(0_usize, 0, (0..data.weights.len()).collect::<Vec<usize>>())];
             while let Some((at, depth, rows)) = open.pop() {
                 let node = tree.nodes[at];
-                let (best, whole) = (data.best(&sample, &rows, limits.rows), data.deviation(&sample, &rows));
+                let ((counts, best), whole) = (data.best(&sample, &rows, limits.rows), data.deviation(&sample, &rows));
                 let rounding = 1e-9 * whole.max(1.0);
                 if node.left == 0 {
                     prop_assert!(depth == limits.depth || best <= limits.gain * whole + rounding, "leaf {at}");
                     continue;
                 }
-                let codes = &data.columns[node.column as usize].0;
+                let (codes, _, worth) = &data.columns[node.column as usize];
                 let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().partition(|&&row| codes[row] <= node.limit);
                 prop_assert_eq!(right.iter().map(|&row| codes[row]).min(), Some(node.next));
                 prop_assert_eq!(left.iter().map(|&row| codes[row]).max(), Some(node.limit));
                 let gained = whole - data.deviation(&sample, &left) - data.deviation(&sample, &right);
-                prop_assert!(gained >= best - rounding, "node {at} gains {gained} of {best}");
+                prop_assert!(gained * worth >= counts - rounding, "node {at} gains {gained} times {worth} of {counts}");
                 prop_assert!((node.gain / sample.unit.powi(2) - gained).abs() <= rounding);
                 open.extend([(node.left as usize, depth + 1, left), (node.left as usize + 1, depth + 1, right)]);
             }
@@ -494,7 +506,8 @@ mod tests {
     #[test]
     fn threads_do_not_matter() {
         let code = |row: usize, column: usize| ((row * 7919 + column * 104_729) % 10_007 / 20) as u16;
-        let columns = (0..12).map(|column| ((0..9000).map(|row| code(row, column)).collect(), 501)).collect();
+        let columns =
+            (0..12).map(|column| ((0..9000).map(|row| code(row, column)).collect(), 501, 1.0)).collect();
         let number = |at: usize| (f32::from(code(at / 9, at % 9)) - f32::from(code(at / 9, 0)) / 2.0).abs();
         let numbers = (0..9000 * 9).map(number).collect();
         let data = Data { columns, outputs: 9, numbers, weights: vec![1; 9000] };

@@ -143,7 +143,8 @@ impl Columns {
 
     /// Returns the codes of all columns, as trees grow by them.
     pub fn codes(&self) -> Vec<Codes<'_>> {
-        self.all.iter().map(|column| Codes { codes: &column.codes, levels: column.levels() }).collect()
+        let columns = self.all.iter();
+        columns.map(|c| Codes { codes: &c.codes, levels: c.levels(), worth: 1.0 }).collect()
     }
 
     /// Returns the leaf of a tree over these columns that an input reaches.

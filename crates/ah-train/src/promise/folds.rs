@@ -75,15 +75,10 @@ impl<'a> Folds<'a> {
         folds.map(|(part, view)| Fold { part, columns: &view.ranked.columns }).collect()
     }
 
-    /// Learns from all inputs and from the training inputs of each fold. `trees` lends its trees to boosted ones beside the same
-    /// kind of tree.
-    pub fn fit(&self, recipe: &Recipe<'_>, trees: Option<&CrossFitted>) -> CrossFitted {
-        let fit_part = |(at, view): (usize, &Arc<View>)| {
-            recipe.fit(view, trees.map(|trees| &trees.of_parts[at].ensemble))
-        };
-        let fit_parts = || self.of_parts.par_iter().enumerate().map(fit_part).collect();
-        let (whole, of_parts) =
-            rayon::join(|| recipe.fit(&self.whole, trees.map(|trees| &trees.whole.ensemble)), fit_parts);
+    /// Learns from all inputs and from the training inputs of each fold.
+    pub fn fit(&self, recipe: &Recipe<'_>) -> CrossFitted {
+        let fit_parts = || self.of_parts.par_iter().map(|view| recipe.fit(view)).collect();
+        let (whole, of_parts) = rayon::join(|| recipe.fit(&self.whole), fit_parts);
         CrossFitted { whole, of_parts }
     }
 

@@ -115,10 +115,9 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
         _ => Some(recipe.configuration.clone()),
     };
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
-    let mut trees: Option<CrossFitted> = None;
     if let Some(configuration) = &single {
         let recipe = Recipe { configuration, ..*recipe };
-        let fitted = folds.fit(&recipe, None);
+        let fitted = folds.fit(&recipe);
         for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
             let candidate = Candidate::new(&recipe, configuration, folds, &fitted, most);
             // Pruning may skip sizes.
@@ -126,7 +125,6 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
                 candidates.push(candidate);
             }
         }
-        trees = Some(fitted);
     }
     let over_best = |mean| recipe.dataset.table.objective.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
@@ -134,8 +132,7 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
     if let Some(configuration) = &boosted {
         let recipe = Recipe { configuration, ..*recipe };
-        let lent = trees.as_ref().filter(|_| single.as_ref().is_some_and(|s| configuration.has_tree_of(s)));
-        let fitted = folds.fit(&recipe, lent);
+        let fitted = folds.fit(&recipe);
         candidates.push(Candidate::new(&recipe, configuration, folds, &fitted, None));
     }
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
@@ -158,7 +155,7 @@ impl Recipe<'_> {
         }
         let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
-        let fitted = folds.fit(self, None);
+        let fitted = folds.fit(self);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
         let (calibrated, margin) = self.margin(&folds, &held_out);
         self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin)

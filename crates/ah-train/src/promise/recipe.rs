@@ -85,24 +85,17 @@ pub struct Fitted {
 }
 
 impl Recipe<'_> {
-    /// Learns an ensemble in a view. `tree` lends its tree to boosted ones beside the same kind of tree.
-    pub fn fit(&self, view: &Arc<View>, tree: Option<&FittedEnsemble>) -> Fitted {
+    /// Learns an ensemble in a view.
+    pub fn fit(&self, view: &Arc<View>) -> Fitted {
         let Self { dataset, configuration, .. } = self;
-        let rows = view.rows();
-        let tree = match tree {
-            Some(tree) => tree.clone(),
-            None => {
-                let costs = self.costs(&view.inputs);
-                let tree = configuration.fit(&rows, &costs);
-                self.cheap_first(view, &costs, tree)
-            }
-        };
+        let (rows, costs) = (view.rows(), self.costs(&view.inputs));
+        let tree = configuration.fit(&rows, &costs);
         let tree = match configuration {
-            Configuration::Boosted { .. } if self.plan.evidence_tree.is_none() => {
-                let costs = self.costs(&view.inputs);
+            Configuration::Boosted { .. } if self.plan.evidence_tree.is_some() => tree,
+            Configuration::Boosted { .. } => {
                 pruned(&tree, &rows, &costs, |_, _| 0.0, Some(LEAVES_BESIDE_BOOSTED))
             }
-            _ => tree,
+            _ => self.cheap_first(view, &costs, tree),
         };
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart. They learn where the
         // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions lose
@@ -117,7 +110,7 @@ impl Recipe<'_> {
         let plan = &TrainPlan { max_risk: None, ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
         let view = Arc::new(View::new(self.dataset, plan, inputs));
-        let fitted = recipe.sized(&recipe.fit(&view, None), self.max_leaves);
+        let fitted = recipe.sized(&recipe.fit(&view), self.max_leaves);
         recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS)
     }
 
@@ -130,8 +123,7 @@ impl Recipe<'_> {
     /// Returns the tree behind one cheap question, where asking takes time and that saves some.
     fn cheap_first(&self, view: &View, costs: &Costs, tree: FittedEnsemble) -> FittedEnsemble {
         let call_site = &self.plan.call_site;
-        let is_boosted = matches!(self.configuration, Configuration::Boosted { .. });
-        if call_site.is_free() || is_boosted || tree.tree.leaves() < 2 {
+        if call_site.is_free() || tree.tree.leaves() < 2 {
             return tree;
         }
         let rows = view.rows();

@@ -50,11 +50,6 @@ impl Configuration {
         Self::Boosted { tree, boost }
     }
 
-    /// Returns whether its boosted trees are beside the tree that `single` learns.
-    pub fn has_tree_of(&self, single: &Self) -> bool {
-        matches!((self, single), (Self::Boosted { tree, .. }, Self::CostTree(single)) if tree == single)
-    }
-
     pub fn min_samples_leaf(&self) -> usize {
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,

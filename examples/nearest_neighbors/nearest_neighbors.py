@@ -19,16 +19,16 @@ def choose(n, d, queries, k):
         if n <= 53:
             return "brute"  # 5 inputs, 1.008 of the best time, at worst 1.040
         # ceil(d/16)*ceil(queries/64)
-        ceil_d_over_16_times_ceil = _ceil(d / 16.0) * _ceil(queries / 64.0)
-        if ceil_d_over_16_times_ceil != ceil_d_over_16_times_ceil:
+        ceil_d_16_ceil_queries = _ceil(d / 16.0) * _ceil(queries / 64.0)
+        if ceil_d_16_ceil_queries != ceil_d_16_ceil_queries:
             return None
-        if ceil_d_over_16_times_ceil <= 1.0:
+        if ceil_d_16_ceil_queries <= 1.0:
             return "brute"  # 75, 1.001, 1.061
         # n*queries*k/d
-        n_times_queries_times_k_over_d = float(n) * queries * k / d if d else math.nan
-        if n_times_queries_times_k_over_d != n_times_queries_times_k_over_d:
+        n_queries_k_d = float(n) * queries * k / d if d else math.nan
+        if n_queries_k_d != n_queries_k_d:
             return None
-        if n_times_queries_times_k_over_d <= 2000000.0:
+        if n_queries_k_d <= 2000000.0:
             return "brute"  # 150, 1.035, 2.427
         return "auto"  # 37, 1.047, 1.463
     except (TypeError, ValueError, OverflowError):

@@ -21,10 +21,8 @@ pub enum Case {
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
 const LONGEST: usize = 160;
-/// The words of operators at which no name ends.
-const OPERATORS: [&str; 4] = ["_times", "_over", "_plus", "_mod"];
-/// The most characters of a variable for a derived feature.
-const LONGEST_VARIABLE: usize = 32;
+/// The most characters of a variable for a derived feature. Half of a formula would mislead, so longer ones only list what is in them.
+const LONGEST_VARIABLE: usize = 24;
 
 /// Hands out identifiers, each once.
 #[derive(Clone, Debug)]
@@ -71,9 +69,6 @@ impl Namer {
         if base.len() > longest {
             let cut = base[..longest].rfind('_').filter(|at| *at > longest / 2).unwrap_or(longest);
             base.truncate(cut);
-            // `d_over_16_times` would wait for a number.
-            let end = OPERATORS.iter().find_map(|operator| base.strip_suffix(operator)).map(str::len);
-            base.truncate(end.unwrap_or(cut));
         }
         // `part_1` and the like are for parts of expressions.
         let is_part = base.strip_prefix("part_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
@@ -183,7 +178,9 @@ impl Names {
             features.push(if !used.contains(&slot) {
                 String::new()
             } else if slot >= base {
-                namer.give(&feature.name, "feature", LONGEST_VARIABLE)
+                let listed = feature.name.replace(['*', '/', '+', '-', '%'], " ");
+                let is_whole = name.len() <= LONGEST_VARIABLE;
+                namer.give(if is_whole { &feature.name } else { &listed }, "feature", LONGEST_VARIABLE)
             } else if of_logged.taken.insert(name.clone()) {
                 name
             } else {

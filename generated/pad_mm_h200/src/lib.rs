@@ -93,16 +93,16 @@ pub fn choose(c: &Context) -> Option<Choice> {
     let part_1 = ctz(c.mat2_stride_0.max(c.mat2_stride_1) as f64);
     let part_2 = ctz(c.mat1_stride_0.max(c.mat1_stride_1) as f64).min(part_1);
     // min(ctz(mat1_leading),ctz(mat2_leading),ctz(n))
-    let min_ctz_mat1_leading_ctz_mat2 = part_2.min(ctz(c.n as f64)).min(16.0);
-    if min_ctz_mat1_leading_ctz_mat2 > 2.0 {
+    let min_ctz_mat1_leading = part_2.min(ctz(c.n as f64)).min(16.0);
+    if min_ctz_mat1_leading > 2.0 {
         return Some(Choice::Orig); // 1126, 1.001, 1.259
     }
     let part_3: f64 = if !c.prepadded_mat1 && (c.m_padded_length != 0 || c.k_padded_length != 0) { c.m as f64 * c.k as f64 } else { 0.0 };
     let part_4: f64 = if !c.prepadded_mat2 && (c.k_padded_length != 0 || c.n_padded_length != 0) { c.k as f64 * c.n as f64 } else { 0.0 };
     // copied/(m*k*n)
-    let copied_over_m_times_k_times_n = (part_3 + part_4) / (c.m as f64 * c.k as f64 * c.n as f64);
-    if copied_over_m_times_k_times_n <= 0.0009578 {
-        if min_ctz_mat1_leading_ctz_mat2 <= 1.0 {
+    let copied_m_k_n = (part_3 + part_4) / (c.m as f64 * c.k as f64 * c.n as f64);
+    if copied_m_k_n <= 0.0009578 {
+        if min_ctz_mat1_leading <= 1.0 {
             return Some(Choice::Pad); // 6090, 1.000, 1.211
         }
         if c.mat1_align_size <= 6 {
@@ -110,12 +110,9 @@ pub fn choose(c: &Context) -> Option<Choice> {
         }
         return Some(Choice::Pad); // 497, 1.002, 1.328
     }
-    if min_ctz_mat1_leading_ctz_mat2 <= 0.5 {
-        if copied_over_m_times_k_times_n <= 0.001712 || c.mat1_stride_1 <= 772 {
-            return Some(Choice::Pad); // 1492, 1.001, 1.254
-        }
-        if c.mat2_stride_1 <= 799 {
-            return Some(Choice::Pad); // 29, 1.009, 1.234
+    if min_ctz_mat1_leading <= 0.5 {
+        if copied_m_k_n <= 0.001712 || c.mat1_stride_1 <= 772 || c.mat2_stride_1 <= 799 {
+            return Some(Choice::Pad); // 1521, 1.001, 1.254
         }
         return Some(Choice::Orig); // 24, 1.015, 1.195
     }

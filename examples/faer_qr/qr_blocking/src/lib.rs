@@ -222,11 +222,11 @@ pub fn choose(c: &Context) -> Option<Choice> {
     }
     if m_times_ceil_n_over_16 <= 150.0 {
         // ceil(m/16)*ceil(n/128)
-        let ceil_m_over_16_times_ceil_n = ceil(c.m / 16.0) * ceil(c.n / 128.0);
-        if ceil_m_over_16_times_ceil_n.is_nan() {
+        let ceil_m_16_ceil_n_128 = ceil(c.m / 16.0) * ceil(c.n / 128.0);
+        if ceil_m_16_ceil_n_128.is_nan() {
             return None;
         }
-        if ceil_m_over_16_times_ceil_n <= 1.0 {
+        if ceil_m_16_ceil_n_128 <= 1.0 {
             return Some(Choice::Block8RecursiveTrue); // 25, 1.014, 1.238
         }
         // ceil(m/64)*n

@@ -8,43 +8,38 @@
 use ah_collect::rand::Rng as _;
 use ah_collect::sampling::{self, Rng};
 
+/// A list to which a program appended numbers since it was sorted. The program knows how many, so this feature costs nothing.
+#[derive(Clone, PartialEq)]
+struct List {
+    numbers: Vec<u64>,
+    appended: usize,
+}
+
 fn main() -> std::process::ExitCode {
     ah_collect::decision("sort")
         .input(draw)
-        .feature("length", Vec::len)
-        .feature("ascending", |numbers| ascending_share(numbers))
-        .choice("std_unstable", |numbers| numbers.sort_unstable())
-        .choice("std_stable", |numbers| numbers.sort())
-        .choice("radix", radix_sort)
-        .choice("insertion", |numbers| insertion_sort(numbers))
-        .eligible("length <= 2048 or ascending >= 0.99")
+        .feature("length", |list: &List| list.numbers.len())
+        .feature("appended", |list| list.appended)
+        .choice("std_unstable", |list| list.numbers.sort_unstable())
+        .choice("std_stable", |list| list.numbers.sort())
+        .choice("radix", |list| radix_sort(&mut list.numbers))
+        .choice("insertion", |list| insertion_sort(&mut list.numbers))
+        .eligible("length <= 2048 or appended <= 16")
         .check_agreement()
         .main()
 }
 
-/// Returns a list of 4 to 65536 numbers: shuffled, ascending, or ascending with some exceptions.
-fn draw(rng: &mut Rng) -> Vec<u64> {
-    let length = sampling::log_uniform(rng, 4, 65536);
+/// Returns a list of 4 to 65536 numbers: a third is random, to a third a few were appended, to a third any number.
+fn draw(rng: &mut Rng) -> List {
+    let length = sampling::log_uniform(rng, 4, 65536) as usize;
+    let appended = match rng.random_range(0..3) {
+        0 => length,
+        1 => rng.random_range(0..=16.min(length)),
+        _ => rng.random_range(0..=length),
+    };
     let mut numbers: Vec<u64> = (0..length).map(|_| rng.random()).collect();
-    let order = rng.random_range(0..3);
-    if order > 0 {
-        numbers.sort_unstable();
-    }
-    if order > 1 {
-        for _ in 0..rng.random_range(1..=length.div_ceil(8)) {
-            let place = rng.random_range(0..numbers.len());
-            numbers[place] = rng.random();
-        }
-    }
-    numbers
-}
-
-/// Returns the share of neighbours in order, in percent steps: one number of 64 is looked at.
-fn ascending_share(numbers: &[u64]) -> f64 {
-    let step = numbers.len().div_ceil(64).max(1);
-    let pairs: Vec<_> = numbers.windows(2).step_by(step).collect();
-    let ascending = pairs.iter().filter(|pair| pair[0] <= pair[1]).count();
-    ascending as f64 / pairs.len() as f64
+    numbers[..length - appended].sort_unstable();
+    List { numbers, appended }
 }
 
 /// By the lowest byte first.

@@ -22,7 +22,7 @@ fn the_sort_example_collects_resumes_and_describes() {
     let log = log::read(&[folder.log()]).unwrap();
     assert_eq!(log.metadata.name, "sort");
     assert_eq!(log.metadata.collection.as_ref().unwrap().fallback, ["std_unstable"]);
-    assert_eq!(log.metadata.numerical_features, ["length", "ascending"]);
+    assert_eq!(log.metadata.numerical_features, ["length", "appended"]);
     assert!(log.samples.iter().all(|s| s.feedback.is_finite()), "no choice fails");
 
     let stderr = succeed(program(&folder, "sort").args(["--num-samples", "8", "--num-reps", "2"]));
@@ -35,7 +35,7 @@ fn the_sort_example_collects_resumes_and_describes() {
     assert!(described.starts_with("sort: 8 inputs"), "{described}");
     assert!(described.contains("always std_unstable (fallback)"), "{described}");
     let list = program(&folder, "sort").arg("list").output().unwrap();
-    assert!(String::from_utf8(list.stdout).unwrap().contains("features: length, ascending"));
+    assert!(String::from_utf8(list.stdout).unwrap().contains("features: length, appended"));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn inputs_are_drawn_from_the_seed_in_every_process() {
 fn contexts_that_no_input_has_are_refused_or_skipped() {
     let folder = Folder::new();
     let mut sort = program(&folder, "sort");
-    std::fs::write(folder.path("inputs.csv"), "length,ascending\n10,0.5\n").unwrap();
+    std::fs::write(folder.path("inputs.csv"), "length,appended\n10,5\n").unwrap();
     refused(sort.args(["--inputs", "inputs.csv"]), 3, &["inputs.csv:2", "input_like"]);
     // An input of size 10 is even, so no input has these features.
     std::fs::write(folder.path("inputs.csv"), "size,even\n10,False\n").unwrap();

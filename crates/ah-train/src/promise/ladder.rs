@@ -132,8 +132,7 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
     if let Some(configuration) = &boosted {
         let recipe = Recipe { configuration, ..*recipe };
-        let fitted = folds.fit(&recipe);
-        candidates.push(Candidate::new(&recipe, configuration, folds, &fitted, None));
+        candidates.push(Candidate::new(&recipe, configuration, folds, &folds.fit(&recipe), None));
     }
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
     let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
@@ -231,11 +230,11 @@ impl<'c> Candidate<'c> {
 
 /// Returns boosted trees beside the tree of a configuration, where there may be some.
 fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
-    let boost = plan.boost.clone()?;
-    Some(match &plan.evidence_tree {
-        Some(tree) => Configuration::Boosted { tree: tree.clone(), boost },
-        None => single.boosted(boost),
-    })
+    let tree = match (&plan.evidence_tree, single) {
+        (Some(tree), _) | (None, Configuration::CostTree(tree)) => tree.clone(),
+        _ => return None,
+    };
+    Some(Configuration::Boosted { tree, boost: plan.boost.clone()? })
 }
 
 /// Returns the position of the smallest candidate that is as good as the best, and the greatest slowdown that counts as such:

@@ -171,13 +171,8 @@ impl Recipe<'_> {
             eligible: view.eligible.clone(),
         };
         // A model that takes nothing but the fallback is one leaf.
-        let root;
-        let ensemble = if margin == NEVER {
-            root = ensemble.part(|_| false);
-            &root
-        } else {
-            ensemble
-        };
+        let root = (margin == NEVER).then(|| ensemble.part(|_| false));
+        let ensemble = root.as_ref().unwrap_or(ensemble);
         let mut tree = leaves::tree(ensemble, &dataset.table, &view.rows(), fallback, &policy);
         if !ensemble.is_boosted() {
             allow(&mut tree, fallback, margin);

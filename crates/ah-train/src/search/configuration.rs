@@ -41,15 +41,6 @@ impl Configuration {
         }
     }
 
-    /// Returns this configuration with boosted trees; its own tree becomes one of ours.
-    pub fn boosted(&self, boost: Boost) -> Self {
-        let tree = match self {
-            Self::CostTree(tree) | Self::Boosted { tree, .. } => tree.clone(),
-            Self::Linfa(l) => CostTree::new(l.max_depth, l.min_samples_leaf),
-        };
-        Self::Boosted { tree, boost }
-    }
-
     pub fn min_samples_leaf(&self) -> usize {
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,

@@ -9,7 +9,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(expr::parse(&parsed.to_string()).as_ref(), Ok(&parsed));
         let schema = Schema::new([Feature::numerical("m"), Feature::categorical("c")]).unwrap();
         if let Ok(typed) = parsed.resolve(&schema) {
-            let _ = typed.eval([Value::from(0.0), Value::from("x")].as_slice());
+            let row = [Value::from(0.0), Value::from("x")];
+            let _ = (typed.number(&row[..]), typed.truth(&row[..]), typed.category(&row[..]));
         }
     }
 });

@@ -73,7 +73,7 @@ impl View {
 
 /// The most leaves of a tree beside boosted ones. It tells which choices programs offer where: with 16, 32 and 64 leaves and with
 /// all, SpMV on an MI100 loses 1.0386, 1.0343, 1.0290 and 1.0289 if the program names no choices. 64 are half of mixed_mm's model.
-const LEAVES_BESIDE_BOOSTED: usize = 64;
+const BESIDE_BOOSTED: usize = 64;
 
 /// An ensemble with the features that it learned from.
 #[derive(Clone)]
@@ -90,18 +90,18 @@ impl Recipe<'_> {
         let Self { dataset, configuration, .. } = self;
         let (rows, costs) = (view.rows(), self.costs(&view.inputs));
         let tree = configuration.fit(&rows, &costs);
-        let tree = match configuration {
-            Configuration::Boosted { .. } if self.plan.evidence_tree.is_some() => tree,
-            Configuration::Boosted { .. } => {
-                pruned(&tree, &rows, &costs, |_, _| 0.0, Some(LEAVES_BESIDE_BOOSTED))
-            }
-            _ => self.cheap_first(view, &costs, tree),
+        let Configuration::Boosted { boost, .. } = configuration else {
+            return Fitted { view: view.clone(), ensemble: self.cheap_first(view, &costs, tree) };
+        };
+        let tree = match self.plan.evidence_tree {
+            Some(_) => tree,
+            None => pruned(&tree, &rows, &costs, |_, _| 0.0, Some(BESIDE_BOOSTED)),
         };
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart. They learn where the
         // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions lose
         // 7.2 and 2.0 % instead of 8.4 and 3.1 %.
-        let fallback = || self.plan.max_risk.map(|_| dataset.fallback(&view.inputs));
-        let ensemble = configuration.boost(tree, &rows, || Costs::new(&dataset.table, fallback()));
+        let fallback = self.plan.max_risk.map(|_| dataset.fallback(&view.inputs));
+        let ensemble = boost.fit(tree.tree, &rows, &Costs::new(&dataset.table, fallback));
         Fitted { view: view.clone(), ensemble }
     }
 

@@ -76,17 +76,4 @@ impl Configuration {
         let scores = Scores::new(&tree, rows, targets, shrinkage);
         FittedEnsemble::new(tree, scores)
     }
-
-    /// Learns the boosted trees, if there are any, beside a tree.
-    pub fn boost(
-        &self,
-        tree: FittedEnsemble,
-        rows: &FitRows<'_>,
-        targets: impl FnOnce() -> Costs,
-    ) -> FittedEnsemble {
-        match self {
-            Self::Boosted { boost, .. } => boost.fit(tree.tree, rows, &targets()),
-            Self::CostTree(_) | Self::Linfa(_) => tree,
-        }
-    }
 }

@@ -57,7 +57,9 @@ fn verdict(trained: &TrainedModel) -> String {
         if over_fallback(trained) > 1.0 {
             let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
             let heuristic = &model.heuristic;
-            return format!("Keep {fallback}, or measure more inputs: {heuristic} shows no gain {of}.\n");
+            return format!(
+                "Measure more inputs, or always take {fallback}: {heuristic} shows no gain {of}.\n"
+            );
         }
         return format!(
             "Take {}, which chooses among {} choices {of}.\n",

@@ -81,7 +81,7 @@ fn a_heuristic_that_is_slower_than_the_fallback_on_held_out_inputs_is_called_so(
         run.write("log.txt", log(300, row));
         let (text, _) = run.learns(&["log.txt", "--learner", "boosted", "--max-risk", "none"]);
         let is_slower = text.lines().nth(1).unwrap().starts_with("0.");
-        let keeps = text.starts_with("Keep old, or measure more inputs: T shows no gain in Rust.\n");
+        let keeps = text.starts_with("Measure more inputs, or always take old: T shows no gain in Rust.\n");
         assert_eq!(is_slower, keeps, "{text}");
         slower += u32::from(is_slower);
     }

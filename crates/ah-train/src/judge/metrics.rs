@@ -73,8 +73,7 @@ impl Metrics {
             let (best, fallback_loss) =
                 (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
             // A declined input pays for the decision too.
-            let net = |choice| overhead.net(table.time(input, choice, fallback));
-            let loss = |&choice: &ChoiceId| (net(choice) / best).ln();
+            let loss = |&choice: &ChoiceId| overhead.loss(table, input, choice, fallback);
             let declined = loss(&fallback);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
             let slowdown = ranking.first().map_or(declined, loss);
@@ -82,7 +81,7 @@ impl Metrics {
             decided += if_true(!ranking.is_empty());
             let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
             failed += usize::from(has_failed);
-            let taken = net(j.taken(fallback));
+            let taken = overhead.net(table.time(input, j.taken(fallback), fallback));
             let is_slower = Table::breaks(max_slowdown, taken, table.time(input, fallback, fallback));
             over_limit += if_true(comparable && (is_slower || has_failed));
             if comparable {

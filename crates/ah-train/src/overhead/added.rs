@@ -23,6 +23,11 @@ impl Overhead {
         if self.overlaps { time.max(self.ms) } else { time + self.ms }
     }
 
+    /// Returns the log slowdown of taking `choice`, with the decision.
+    pub fn loss(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+        (self.net(table.time(input, choice, fallback)) / table.inputs[input as usize].best).ln()
+    }
+
     /// Returns the objective's cost of taking `choice`, with the decision.
     pub fn cost(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         let time = self.net(table.time(input, choice, fallback));

@@ -23,9 +23,7 @@ pub fn pruned(
         Some(most) if most < fitted.tree.leaves() => best_of_size(&fitted.tree, &as_leaf, most),
         _ => that_pay(&fitted.tree, &as_leaf),
     };
-    let stays = (0..is_split.len()).all(|at| is_split[at] || fitted.tree.children(at).is_none());
-    // A part has no boosted trees.
-    if stays { fitted.clone() } else { fitted.part(|node| is_split[node]) }
+    fitted.part(|node| is_split[node])
 }
 
 /// Returns, by node, whether its subtree costs at most what the node would as a leaf, the same being done below.

@@ -39,8 +39,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         .iter()
         .map(|j| {
             let choice = j.taken(fallback);
-            let time = j.overhead.net(table.time(j.input, choice, fallback));
-            let log_slowdown = (time / table.inputs[j.input as usize].best).ln();
+            let log_slowdown = j.overhead.loss(table, j.input, choice, fallback);
             let slow = table.usable(j.input, fallback).zip(table.cell(j.input, choice));
             let slow = slow.is_some_and(|(base, cell)| {
                 Table::breaks(comparison.max_slowdown, j.overhead.net(cell.time), base.time)

@@ -57,15 +57,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Refuses to write over a file that the command reads.
+/// Refuses to write over a file that the command reads, or has written.
 ///
 /// # Errors
 /// [`Error::Parameter`] names the file.
 pub fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
-    let place = |path: &Path| path.canonicalize().ok();
-    let is_input = |input: &&PathBuf| place(output).is_some() && place(input) == place(output);
-    match inputs.iter().find(is_input) {
+    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let expected = "a file that this command does not read, nor write for something else";
+    match inputs.iter().find(|input| place(input) == place(output)) {
+        Some(input) => Err(Error::parameter(flag, expected, input.display())),
         None => Ok(()),
-        Some(input) => Err(Error::parameter(flag, "a file that this command does not read", input.display())),
     }
 }

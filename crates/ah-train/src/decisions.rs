@@ -41,6 +41,14 @@ impl JudgedInput {
         self.ranking.first().copied().unwrap_or(fallback)
     }
 
+    /// Returns true where the program is slower than with the fallback by more than `limit`, or what is taken has no time.
+    pub fn is_slower(&self, table: &Table, fallback: ChoiceId, limit: f64) -> bool {
+        let taken = table.usable(self.input, self.taken(fallback));
+        table.usable(self.input, fallback).is_some_and(|base| {
+            taken.is_none_or(|cell| Table::breaks(limit, self.overhead.net(cell.time), base.time))
+        })
+    }
+
     /// Returns the decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
         let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));

@@ -61,10 +61,11 @@ fn import(args: &ImportArgs) -> Result<u8, Error> {
 
 fn train(args: &TrainArgs) -> Result<u8, Error> {
     let params = &args.params;
-    let read: Vec<PathBuf> =
+    let mut read: Vec<PathBuf> =
         params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
     keep_inputs("--model", &args.model, &read)?;
     if let Some(report) = &args.report {
+        read.push(args.model.clone());
         keep_inputs("--report", report, &read)?;
     }
     let named = generated_targets(&params.targets);

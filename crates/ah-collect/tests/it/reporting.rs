@@ -17,7 +17,11 @@ fn a_log_is_described() {
     refused(command.args(["report", "--text"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     command.arg("report").arg(folder.log()).arg("-o").arg(folder.log());
-    refused(&mut command, 2, &["--output: expected a file that this command does not read, found "]);
+    refused(
+        &mut command,
+        2,
+        &["--output: expected a file that this command does not read, nor write for something else, found "],
+    );
 }
 
 /// Returns the JSON on standard output, with each figure that a clock shows as `0`.

@@ -74,15 +74,14 @@ impl Costs {
         targets
     }
 
-    /// Adds `penalty` to the cost of each choice that takes more than `limit` times as long as
-    /// the fallback.
+    /// Adds `penalty` to the cost of each choice that is slower than the fallback by more than `limit`.
     pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
         for input in 0..table.inputs.len() as u32 {
             let Some(base) = table.usable(input, fallback) else { continue };
             let at = input as usize;
             let range = self.offsets[at] as usize..self.offsets[at + 1] as usize;
             for cost in &mut self.costs[range] {
-                if table.cell(input, cost.choice).is_some_and(|c| c.time > limit * base.time) {
+                if table.cell(input, cost.choice).is_some_and(|c| Table::breaks(limit, c.time, base.time)) {
                     let increased = f64::from(cost.cost) / COST_ONE + penalty;
                     cost.cost = quantised(increased.min(table.objective.greatest_cost()));
                 }

@@ -62,7 +62,7 @@ impl Metrics {
         let mut slowdowns = Vec::with_capacity(judged.len());
         let mut mean = 0.0;
         let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
-        let mut with_fallback = (0, 0.0);
+        let (mut comparable, mut comparable_weight) = (0, 0.0);
         let mut beyond = 0.0;
         // Of what is taken and of the winners; over the comparable inputs also of the fallback.
         let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
@@ -70,29 +70,23 @@ impl Metrics {
         let mut gross = 0.0;
         for j @ &JudgedInput { input, ref ranking, plain, outside, overhead, .. } in judged {
             let weight = table.inputs[input as usize].weight;
-            let (best, fallback_loss) =
-                (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
             // A declined input pays for the decision too.
             let loss = |&choice: &ChoiceId| overhead.loss(table, input, choice, fallback);
             let declined = loss(&fallback);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
             let slowdown = ranking.first().map_or(declined, loss);
-            let comparable = table.usable(input, fallback).is_some();
             decided += if_true(!ranking.is_empty());
-            let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
-            failed += usize::from(has_failed);
+            let has_failed = |&choice: &ChoiceId| table.usable(input, choice).is_none();
+            failed += usize::from(ranking.first().is_some_and(has_failed));
             let taken = overhead.net(table.time(input, j.taken(fallback), fallback));
-            let is_slower = Table::breaks(max_slowdown, taken, table.time(input, fallback, fallback));
-            over_limit += if_true(comparable && (is_slower || has_failed));
-            if comparable {
-                with_fallback.0 += 1;
-                with_fallback.1 += weight;
-                over_fallback += weight * (fallback_loss - slowdown);
-            }
+            over_limit += if_true(j.is_slower(table, fallback, max_slowdown));
             gross += weight * table.loss(input, j.taken(fallback), fallback);
             time += weight * taken;
-            best_time += weight * best;
-            if comparable {
+            best_time += weight * table.inputs[input as usize].best;
+            if table.usable(input, fallback).is_some() {
+                comparable += 1;
+                comparable_weight += weight;
+                over_fallback += weight * (table.loss(input, fallback, fallback) - slowdown);
                 compared_time += weight * taken;
                 fallback_time += weight * table.time(input, fallback, fallback);
             }
@@ -123,8 +117,8 @@ impl Metrics {
             without_asking: known((gross / n).exp()),
             p99: known(p99),
             worst: known(slowdowns[slowdowns.len() - 1].0.exp()),
-            comparable: with_fallback.0,
-            speedup_over_fallback: known((over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp()),
+            comparable,
+            speedup_over_fallback: known((over_fallback / comparable_weight.max(f64::MIN_POSITIVE)).exp()),
             total: known(time / best_time),
             total_over_fallback: known(match fallback_time > 0.0 {
                 true => compared_time / fallback_time,

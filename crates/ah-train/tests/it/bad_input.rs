@@ -450,6 +450,8 @@ fn no_command_writes_over_what_it_reads() {
         ("--model", "a.txt --heuristic-name T --no-codegen --model a.txt"),
         ("--model", "a.txt --heuristic-name T --no-codegen --model ./a.txt"),
         ("--report", "a.txt --heuristic-name T --no-codegen --report a.txt"),
+        ("--report", "a.txt --heuristic-name T --no-codegen --report model.json"),
+        ("--report", "a.txt --heuristic-name T --no-codegen --model new.json --report ./new.json"),
         ("--decisions", "evaluate model.json a.txt --decisions a.txt"),
         ("--decisions", "evaluate model.json a.txt --decisions model.json"),
         ("--output", "report model.json a.txt -o a.txt"),

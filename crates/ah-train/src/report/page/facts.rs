@@ -40,10 +40,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         .map(|j| {
             let choice = j.taken(fallback);
             let log_slowdown = j.overhead.loss(table, j.input, choice, fallback);
-            let slow = table.usable(j.input, fallback).zip(table.cell(j.input, choice));
-            let slow = slow.is_some_and(|(base, cell)| {
-                Table::breaks(comparison.max_slowdown, j.overhead.net(cell.time), base.time)
-            });
+            let slow = j.is_slower(table, fallback, comparison.max_slowdown);
             JudgedPick { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
         })
         .collect();

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ah_types::expr::{Binary, Comparison, Expr, Slot, Type};
-use ah_types::{Leaf, Model, Node, RankedChoice, pick};
+use ah_types::{Leaf, Model, Node, RankedChoice};
 
 use crate::code::Code;
 use crate::facts::Facts;
@@ -285,8 +285,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) {
         let model = self.model;
         let mut asked = None;
-        let ranking = leaf.ranking.iter().map(|ranked| ranked.ranked(model.fallback));
-        let picked = pick(ranking.filter(|ranked| ranked.expected), model.fallback, |choice| {
+        let picked = leaf.choose_eligible(model.fallback, |choice| {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
                 return true;
             };
@@ -299,9 +298,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         if let Some(condition) = asked {
             return self.split(condition, true, facts, |this, _, facts| this.leaf(leaf, facts));
         }
-        let evidence =
-            picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
-        let outcome = picked.map_or(Outcome::Decline, Outcome::Choice);
+        let evidence = picked.map(|ranked| Evidence::new(leaf, ranked));
+        let outcome = picked.map_or(Outcome::Decline, |ranked| Outcome::Choice(ranked.choice));
         self.steps.push(Step::Return(outcome, evidence));
     }
 

@@ -1,6 +1,6 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use ah_types::{Device, Error, FeatureKind, FieldValue, Model, fields};
+use ah_types::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, fields};
 
 use crate::code::{Binds, Code, Form};
 use crate::language::{BASE, Language, Outcome};
@@ -50,7 +50,7 @@ static LANGUAGE: Language = Language {
     comment: ["# ", ""],
     lanes: |lanes| {
         // Bytes without a sign.
-        let bytes = lanes.iter().map(|x| format!("{:02x}", i16::from(*x) + 128));
+        let bytes = lanes.iter().map(|x| format!("{:02x}", x - ROW_NUMBERS.start()));
         format!("\"{}\"", bytes.collect::<String>())
     },
     ..BASE

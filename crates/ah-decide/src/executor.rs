@@ -68,7 +68,7 @@ impl Masks {
 /// A column has a row for each number of its thresholds that can be below a value. The rows of a column follow those of the
 /// column before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Split(pub u16, pub u8, pub u8, pub u8);
+pub struct Split(pub u16, pub u16, pub u8, pub u8);
 
 /// Fills the masks of all blocks, row by row, from the boosters' columns ([`Boosters::columns`]) and their sorted splits.
 pub const fn fill_masks(masks: &mut [Masks], columns: &[(u16, u16)], splits: &[Split]) {

@@ -47,7 +47,6 @@ mod model;
 mod null_is_infinite;
 mod number;
 mod optimization;
-mod pick;
 pub mod random;
 mod row;
 pub mod shown;
@@ -57,6 +56,7 @@ mod timing;
 mod tree;
 mod unsure;
 
+pub use ah_decide::{BLOCK, LANES, MOST_LEAVES as BOOSTER_LEAVES, Ranked};
 pub use choice::{ChoiceId, Failure, Outcome, median};
 pub use clause::Clause;
 pub use context::{Context, Scalar, Value};
@@ -69,13 +69,12 @@ pub use fields::{FieldValue, fields};
 pub use json::strict_json;
 pub use model::{
     BoosterTables, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance, ROW_NUMBERS,
-    Reached, ScoreRow, ScoreTree, Sums, Tables, add_row,
+    Reached, ScoreRow, ScoreTree, Sums, Tables,
 };
 pub use number::number;
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LogOptimization, Objective, Optimization, Target, named,
 };
-pub use pick::{BLOCK, LANES, Ranked, pick};
 pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

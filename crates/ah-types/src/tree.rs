@@ -15,8 +15,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ah_decide::Ranked;
+
 use crate::choice::ChoiceId;
-use crate::pick::{Ranked, pick};
 use crate::row::Row;
 use crate::unsure::Unsure;
 
@@ -155,9 +156,19 @@ impl Leaf {
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
     /// fallback and the expected choices.
     pub fn choose(&self, fallback: Option<ChoiceId>) -> Option<&RankedChoice> {
-        let ranked = self.ranking.iter().map(|ranked| ranked.ranked(fallback));
-        pick(ranked.filter(|ranked| ranked.expected), fallback, |_| true)
-            .and_then(|choice| self.ranked(choice))
+        self.choose_eligible(fallback, |_| true)
+    }
+
+    /// The same, as far as the expected choices are `eligible`. It is asked only about a choice that may change the answer.
+    pub fn choose_eligible(
+        &self,
+        fallback: Option<ChoiceId>,
+        mut eligible: impl FnMut(ChoiceId) -> bool,
+    ) -> Option<&RankedChoice> {
+        let ranking = self.ranking.iter().map(|ranked| ranked.ranked(fallback));
+        let expected = ranking.filter(|ranked| ranked.expected);
+        let picked = ah_decide::pick(expected, fallback.map(|id| id.0), |choice| eligible(ChoiceId(choice)));
+        self.ranked(ChoiceId(picked?))
     }
 }
 

@@ -59,8 +59,6 @@ pub struct Ladder {
     pub chosen: usize,
     /// The most that a rung may lose to be as good as the best, as a slowdown.
     pub accepted: f64,
-    /// The share of what always deciding saves that the promise costs; 0 without a promise.
-    pub price: f64,
 }
 
 impl Ladder {
@@ -136,9 +134,7 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     }
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
     let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
-    let price = price(&candidates, folds, recipe.dataset, &weights);
-    let ladder =
-        Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted, price };
+    let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
     let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
     let heuristic = recipe.heuristic(fitted, folds, *calibrated, *margin);
@@ -263,20 +259,6 @@ fn choose(
     };
     let chosen = candidates.iter().position(|candidate| is_enough(&candidate)).unwrap_or(best);
     (chosen, limit.max(over_best(candidates[chosen].mean)))
-}
-
-/// Returns the share of what always deciding saves that the promise costs; 0 if it saves nothing, or there is no promise.
-fn price(candidates: &[Candidate<'_>], folds: &Folds<'_>, dataset: &Dataset, weights: &[f64]) -> f64 {
-    let at = |candidate: &Candidate<'_>, margin: f64| {
-        let cost = |h: &JudgedInput| cost(h, &dataset.table, folds.fallback, margin);
-        let costs: Vec<f64> = candidate.held_out.iter().map(cost).collect();
-        mean(&costs, weights)
-    };
-    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    let always = least(&mut candidates.iter().map(|candidate| at(candidate, ALWAYS)));
-    let promised = least(&mut candidates.iter().map(|candidate| candidate.mean));
-    let gain = at(&candidates[0], NEVER) - always;
-    if gain > 0.0 { ((promised - always) / gain).max(0.0) } else { 0.0 }
 }
 
 /// Returns the sizes of trees to try, `whole` the leaves of the largest one.

@@ -1,7 +1,10 @@
 //! Boosters over the inputs of one table.
 
+use std::iter::successors;
+
 use ah_joint::growth::Tree;
-use ah_types::{ROW_NUMBERS, ScoreTree};
+use ah_types::{BOOSTER_LEAVES, ROW_NUMBERS, ScoreTree};
+use rustc_hash::FxHashSet;
 
 use crate::data::Columns;
 
@@ -22,6 +25,38 @@ pub struct Booster {
     pub splits: Tree,
     /// Node after node, a row.
     pub rows: Vec<i8>,
+}
+
+impl Booster {
+    /// Returns trees of at most [`BOOSTER_LEAVES`] leaves whose rows add up to those of this one. Each has some neighbouring leaves,
+    /// and rows of zeros in the place of the others: 400 leaves become 8 trees.
+    pub fn parts(self) -> Vec<Self> {
+        let Self { splits, rows } = self;
+        let (mut leaves, mut open) = (Vec::new(), vec![0]);
+        while let Some(at) = open.pop() {
+            match splits.children(at) {
+                Some([left, right]) => open.extend([right, left]),
+                None => leaves.push(at),
+            }
+        }
+        let parent = |&at: &usize| (at > 0).then(|| splits.nodes[at].parent as usize);
+        let part = |leaves: &[usize]| {
+            let kept: FxHashSet<usize> =
+                leaves.iter().flat_map(|leaf| successors(Some(*leaf), parent)).collect();
+            (splits.part(|at| kept.contains(&at)), kept)
+        };
+        let (width, mut parts, mut rest) = (rows.len() / splits.nodes.len(), Vec::new(), &leaves[..]);
+        while !rest.is_empty() {
+            let is_small = |count: &usize| part(&rest[..*count]).0.0.leaves() <= BOOSTER_LEAVES;
+            let most = (1..=rest.len().min(BOOSTER_LEAVES)).rev().find(is_small).unwrap_or(1);
+            let ((splits, old), kept) = part(&rest[..most]);
+            let zeros = vec![0; width];
+            let row = |at: usize| if kept.contains(&at) { &rows[at * width..][..width] } else { &zeros };
+            parts.push(Self { rows: old.into_iter().flat_map(row).copied().collect(), splits });
+            rest = &rest[most..];
+        }
+        parts
+    }
 }
 
 /// Returns the number of a row that comes nearest to a value, in this unit.

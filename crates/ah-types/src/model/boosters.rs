@@ -21,15 +21,10 @@ use crate::tree::Tree;
 pub const ROW_NUMBERS: std::ops::RangeInclusive<i8> = -29..=27;
 
 /// The most boosters: sums of so many numbers fit into 16 bits.
-pub(super) const MAX_BOOSTERS: usize = 255;
+pub(super) const MAX_BOOSTERS: usize = 1024;
 
 /// A tree whose leaves add to scores.
 pub type ScoreTree = Tree<ScoreRow>;
 
 /// The leaf of a [`ScoreTree`]: a number for each choice of the model. A lower sum is better.
 pub type ScoreRow = Box<[i8]>;
-
-/// Adds a row to a sum.
-pub fn add_row(sums: &mut [i16], row: &[i8]) {
-    sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += i16::from(*number));
-}

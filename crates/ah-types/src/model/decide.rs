@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ah_decide::Rule;
+use ah_decide::{Ranked, Rule, pick};
 
-use super::boosters::add_row;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::context::Value;
-use crate::pick::{Ranked, pick};
 use crate::row::Row;
 use crate::tree::{Column, Leaf, RankedChoice, Tree, contains};
 use crate::unsure::Unsure;
@@ -30,9 +28,9 @@ impl Model {
         mut offered: impl FnMut(ChoiceId) -> bool,
     ) -> Result<&RankedChoice, Unsure> {
         let (leaf, sums) = self.reached(values)?;
-        let offered = |choice| self.is_eligible(choice, values) && offered(choice);
-        let choice = pick(self.ranked(leaf, &sums), self.fallback, offered);
-        choice.and_then(|choice| leaf.ranked(choice)).ok_or(Unsure::NoneAllowed)
+        let offered = |choice| self.is_eligible(ChoiceId(choice), values) && offered(ChoiceId(choice));
+        let choice = pick(self.ranked(leaf, &sums), self.fallback.map(|id| id.0), offered);
+        choice.and_then(|choice| leaf.ranked(ChoiceId(choice))).ok_or(Unsure::NoneAllowed)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
@@ -88,10 +86,19 @@ impl Model {
         }
     }
 
-    /// Returns the leaf that these values reach, and the sum of the boosters' rows.
+    /// Returns the leaf that these values reach, and the sum of the boosters' rows. Every column of the boosters must have a value,
+    /// whether the paths of this input test it or not.
     fn reached(&self, values: &[Value]) -> Result<(&Leaf, Vec<i16>), Unsure> {
         let (leaf, logged) = (self.leaf(values)?, self.row(values));
-        Ok((leaf, self.booster_sums(&self.features.row(&logged))?))
+        let row = self.features.row(&logged);
+        let value = |column: &Column| self.column_value(column, &row);
+        self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
+        let mut sums = vec![0; self.choices.len()];
+        for tree in &self.boosters {
+            let (numbers, ..) = tree.path(value)?;
+            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += i16::from(*number));
+        }
+        Ok((leaf, sums))
     }
 
     /// Returns true if `choice` can run on an input with these values, as far as the model knows. An
@@ -110,26 +117,10 @@ impl Model {
         self.boosters.iter().flat_map(Tree::tests).map(|test| &test.column).collect()
     }
 
-    /// Returns the sum of the rows that the boosters have for an input; empty without boosters.
-    ///
-    /// # Errors
-    /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
-    /// that training never saw.
-    pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i16>, Unsure> {
-        let value = |column: &Column| self.column_value(column, row);
-        self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
-        let mut sums = Vec::new();
-        for tree in &self.boosters {
-            sums.resize(self.choices.len(), 0);
-            add_row(&mut sums, tree.path(value)?.0);
-        }
-        Ok(sums)
-    }
-
     /// Returns the ranking of a leaf with this sum of rows, best first. Equal ones have the order of the leaf, with boosters that of
     /// the choices.
     fn ranked(&self, leaf: &Leaf, sums: &[i16]) -> Vec<Ranked> {
-        let sum = |choice: u32| sums.get(choice as usize).map_or(0.0, |sum| self.unit * f64::from(*sum));
+        let sum = |choice: u32| self.unit * f64::from(sums[choice as usize]);
         let scored = leaf.ranking.iter().map(|ranked| ranked.ranked(self.fallback));
         let scored = scored.map(|ranked| Ranked { score: ranked.score + sum(ranked.choice), ..ranked });
         let mut ranking: Vec<Ranked> = scored.collect();

@@ -12,7 +12,7 @@ mod tree_file;
 mod tree_text;
 mod validate;
 
-pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree, add_row};
+pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree};
 pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance};
 pub use decide::LoggedRow;
 pub use tables::{BoosterTables, Reached, Sums, Tables};

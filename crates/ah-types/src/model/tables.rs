@@ -240,7 +240,7 @@ impl BoosterTables {
                 let column = at(test);
                 let below = by_column[column].partition_point(|other| *other < test.threshold);
                 let row = (first[column] + below + 1) as u16;
-                all.splits.push(Split(row, booster as u8, start as u8, end as u8));
+                all.splits.push(Split(row, booster as u16, start as u8, end as u8));
             }) {
                 let number = |at: usize| *row.get(at).unwrap_or(&0);
                 let part = |part: usize| ScoreRow(std::array::from_fn(|lane| number(part * LANES + lane)));

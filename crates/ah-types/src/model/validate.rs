@@ -1,11 +1,11 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
+use std::collections::BTreeSet;
+
 use ah_decide::{BLOCK, LEAF, MOST_LEAVES, Masks};
 
 use super::boosters::{MAX_BOOSTERS, ROW_NUMBERS};
 use super::data::{MAX_DEPTH, Model};
-use std::collections::BTreeSet;
-
 use crate::fault::Invalid;
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
@@ -143,8 +143,10 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
             "booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"
         );
     }
-    let tests = model.boosters.iter().flat_map(Tree::tests).count();
-    let bytes = (tests + model.booster_columns().len()) * count.div_ceil(BLOCK) * size_of::<Masks>();
+    let tests = model.boosters.iter().flat_map(Tree::tests);
+    let thresholds: BTreeSet<_> = tests.map(|test| (&test.column, test.threshold.to_bits())).collect();
+    let rows = thresholds.len() + model.booster_columns().len();
+    let bytes = rows * count.div_ceil(BLOCK) * size_of::<Masks>();
     ensure!(
         bytes <= MOST_MASK_BYTES,
         "expected masks of at most {MOST_MASK_BYTES} bytes, found {bytes}; learn fewer or smaller trees"
@@ -152,8 +154,9 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-/// The most bytes of leaf masks, which grow with the product of trees and splits. 192 trees of 64 leaves need 18.6 million.
-const MOST_MASK_BYTES: usize = 24 << 20;
+/// The most bytes of leaf masks, which grow with the product of trees and thresholds: 6.7 million for the 370 trees of the forward
+/// convolutions.
+const MOST_MASK_BYTES: usize = 128 << 20;
 
 /// The greatest margin. Scores of one unit and this margin keep 32 bits below the point.
 const MOST_MARGIN: f64 = (1 << 20) as f64;

@@ -174,7 +174,7 @@ fn nothing_invalid_is_let_in() {
         ("a great margin", |m| m.margin = Some(1e7)),
         ("a number too many", |m| m.boosters[0].nodes[1] = Node::Leaf([0; 4].into())),
         ("no node", |m| m.boosters[1].nodes.clear()),
-        ("256 boosters", |m| m.boosters = vec![m.boosters[0].clone(); 256]),
+        ("1025 boosters", |m| m.boosters = vec![m.boosters[0].clone(); 1025]),
         ("a slot too many", |m| m.boosters[0] = at_most(4, 1.0)),
         ("a threshold on a category", |m| m.boosters[0] = at_most(2, 1.0)),
         ("an infinite threshold", |m| m.boosters[0] = at_most(0, f64::NEG_INFINITY)),
@@ -296,7 +296,7 @@ fn masks_that_would_fill_the_memory_are_refused() {
     let tree = |booster: usize, leaves: usize| {
         let mut nodes = Vec::new();
         for leaf in 1..leaves as u32 {
-            let test = Test::number(0, f64::from(leaf) + booster as f64 / 256.0);
+            let test = Test::number(0, f64::from(leaf) + booster as f64 / 1024.0);
             nodes.push(Node::Split { test, right: 2 * leaf });
             nodes.push(Node::Leaf([0, 0, 0].into()));
         }
@@ -304,7 +304,7 @@ fn masks_that_would_fill_the_memory_are_refused() {
         Tree { nodes }
     };
     let with = |count: usize| Model { boosters: (0..count).map(|at| tree(at, 64)).collect(), ..model() };
-    assert!(with(192).validate().is_ok());
-    let problem = with(255).validate().unwrap_err().to_string();
-    assert!(problem.contains("expected masks of at most 25165824 bytes, found 33931392"), "{problem}");
+    assert!(with(500).validate().is_ok());
+    let problem = with(560).validate().unwrap_err().to_string();
+    assert!(problem.contains("expected masks of at most 134217728 bytes, found 162574848"), "{problem}");
 }

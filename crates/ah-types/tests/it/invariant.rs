@@ -1,7 +1,7 @@
-//! A heuristic never picks a choice that was not measured. Tests the rule of [`pick`] on every ranking, and
+//! A heuristic never picks a choice that was not measured. Tests the rule of [`ah_decide::pick`] on every ranking, and
 //! the check that refuses a model whose leaves break it.
 
-use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice, pick};
+use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;
@@ -9,7 +9,7 @@ const CHOICES: u32 = 6;
 /// Whether a choice is in the ranking, allowed and offered, and its score.
 type Flags = (bool, bool, bool, u8);
 
-/// A ranking in any order, and by choice whether it is offered.
+/// A ranking, best first, and by choice whether it is offered.
 fn ranking() -> impl Strategy<Value = (Vec<Ranked>, Vec<bool>)> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), 0..4_u8);
     (Just((0..CHOICES).collect::<Vec<u32>>()).prop_shuffle(), prop::collection::vec(flags, CHOICES as usize))
@@ -18,7 +18,9 @@ fn ranking() -> impl Strategy<Value = (Vec<Ranked>, Vec<bool>)> {
                 let (_, allowed, _, score): Flags = flags[*id as usize];
                 Ranked { choice: *id, score: f64::from(score), allowed, expected: true }
             };
-            let ranked = order.iter().filter(|id| flags[**id as usize].0).map(ranked).collect();
+            let mut ranked: Vec<Ranked> =
+                order.iter().filter(|id| flags[**id as usize].0).map(ranked).collect();
+            ranked.sort_by(|a, b| a.score.total_cmp(&b.score));
             (ranked, flags.iter().map(|f| f.2).collect())
         })
 }
@@ -29,22 +31,18 @@ proptest! {
         (ranking, offered) in ranking(),
         fallback in prop::option::of(0..CHOICES),
     ) {
-        let fallback = fallback.map(ChoiceId);
         // The fallback counts as offered.
-        let is_offered = |choice: u32| Some(ChoiceId(choice)) == fallback || offered[choice as usize];
-        let picked = pick(ranking.iter().copied(), fallback, |choice| offered[choice.index()]);
-        // The order of the ranking: of equal scores the first.
-        let mut ranking = ranking;
-        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+        let is_offered = |choice: u32| Some(choice) == fallback || offered[choice as usize];
+        let picked = ah_decide::pick(ranking.iter().copied(), fallback, |choice| offered[choice as usize]);
         let first_offered = ranking.iter().find(|p| is_offered(p.choice));
         let first_allowed = ranking.iter().find(|p| p.allowed && is_offered(p.choice));
         match (picked, first_allowed) {
             (Some(choice), Some(first)) => {
-                prop_assert_eq!(choice.0, first.choice, "the best allowed one that is offered");
+                prop_assert_eq!(choice, first.choice, "the best allowed one that is offered");
                 prop_assert!(Some(choice) != fallback || first_offered == first_allowed, "nothing better is offered");
             }
             (Some(choice), None) => prop_assert!(false, "{choice:?} is not allowed"),
-            (None, first) => prop_assert!(first.is_none_or(|p| Some(ChoiceId(p.choice)) == fallback)),
+            (None, first) => prop_assert!(first.is_none_or(|p| Some(p.choice) == fallback)),
         }
     }
 

@@ -25,10 +25,11 @@ pub fn boosters(
     columns.retain(|_| rng.random_bool(0.5));
     // Few numbers, so that sums tie, or all.
     let numbers = if rng.random_bool(0.5) { ROW_NUMBERS } else { -2..=2 };
-    let mut grower = Grower { columns, numbers, length: choices, rows: Vec::new() };
-    let count = rng.random_range(1..13);
-    // At most 64 leaves.
-    let most_levels = 6;
+    // At most 64 leaves. As many boosters as a model may have, now and then: of one split each, since their masks grow with both.
+    let many = rng.random_bool(0.1);
+    let (count, most_levels) = if many { (1024, 1) } else { (rng.random_range(1..40), 6) };
+    let mut grower =
+        Grower { columns, numbers, length: choices, rows: Vec::new(), zeros: if many { 1.0 } else { 0.3 } };
     let tree = |_| {
         let depth = if grower.columns.is_empty() { 0 } else { rng.random_range(0..=most_levels) };
         let mut nodes = Vec::new();
@@ -51,6 +52,8 @@ struct Grower {
     numbers: std::ops::RangeInclusive<i8>,
     length: usize,
     rows: Vec<ScoreRow>,
+    /// The share of thresholds that are 0.
+    zeros: f64,
 }
 
 impl Grower {
@@ -70,7 +73,7 @@ impl Grower {
             (slot, Some(categories)) => Test::is_in(slot, categories),
             (slot, None) => {
                 // Few thresholds, so that trees share some.
-                let threshold = if rng.random_bool(0.3) { 0.0 } else { number(rng) };
+                let threshold = if rng.random_bool(self.zeros) { 0.0 } else { number(rng) };
                 Test::number(slot, threshold)
             }
         };

@@ -91,11 +91,6 @@ impl Element {
         }
     }
 
-    /// Returns whether this is a 16-bit float.
-    pub(crate) fn is_half(self) -> bool {
-        matches!(self, Self::F16 | Self::Bf16)
-    }
-
     /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have
     /// this type.
     // Converting back checks it.

@@ -100,7 +100,8 @@ impl RankedFeatures {
             inputs.iter().flat_map(|&i| c.codes[i as usize].to_le_bytes()).collect()
         };
         columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
-        let is_missing = |(_, values): &(usize, &Values)| values.is_missing_on(inputs);
+        let is_number = |values: &Values| matches!(values, Values::Numbers(_));
+        let is_missing = |(_, values): &(usize, &Values)| is_number(values) && !values.is_defined(inputs);
         let missing = values.by_slot.iter().enumerate().filter(is_missing).map(|(slot, _)| slot).collect();
         Self { columns: Columns { all: columns }, missing, categories }
     }

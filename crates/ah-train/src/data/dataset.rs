@@ -238,16 +238,6 @@ impl Dataset {
         Costs::new(&self.table, None)
     }
 
-    /// [`costs`](Self::costs) for learning with a promise: they include a penalty for each choice
-    /// that is slower than the fallback by more than `limit`.
-    pub fn costs_within(&self, fallback: ChoiceId, limit: Option<f64>) -> Costs {
-        let targets = self.costs();
-        match limit {
-            Some(limit) => targets.with_penalty(&self.table, fallback, limit, PENALTY),
-            None => targets,
-        }
-    }
-
     /// What [`split`] splits these inputs by.
     pub fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
         if let (SplitBy::Neighbours, Some(keys)) = (by, &self.neighbourhoods) {

@@ -88,11 +88,6 @@ impl Values {
         !inputs.iter().any(|&input| self.is_undefined(input as usize))
     }
 
-    /// Returns whether it is a number that is missing on one of these inputs.
-    pub fn is_missing_on(&self, inputs: &[u32]) -> bool {
-        matches!(self, Self::Numbers(_)) && !self.is_defined(inputs)
-    }
-
     fn is_undefined(&self, input: usize) -> bool {
         match self {
             Self::Numbers(x) => x[input].is_nan(),

@@ -117,8 +117,11 @@ impl Recipe<'_> {
 
     /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.
     fn costs(&self, inputs: &[u32]) -> Costs {
-        let limit = self.plan.max_risk.map(|_| self.plan.max_slowdown);
-        self.dataset.costs_within(self.dataset.fallback(inputs), limit)
+        let (costs, fallback) = (self.dataset.costs(), self.dataset.fallback(inputs));
+        match self.plan.max_risk {
+            Some(_) => costs.with_penalty(&self.dataset.table, fallback, self.plan.max_slowdown, PENALTY),
+            None => costs,
+        }
     }
 
     /// Returns the tree behind one cheap question, where asking takes time and that saves some.

@@ -44,7 +44,7 @@ impl Namer {
         let base = self.base(name, stem, longest);
         let is_apart = self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit());
         let separator = if is_apart { "" } else { "_" };
-        let mut identifier = base.clone();
+        let (mut identifier, base) = (base.clone(), base.trim_end_matches('_'));
         for number in 2.. {
             if self.taken.insert(identifier.clone()) {
                 break;
@@ -217,8 +217,8 @@ pub const C_WORDS: &str = "\
     uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn \
     NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
 
-/// Variables of C functions, and the functions of headers that they call.
-pub const C_NAMES: &str = "c v fabs ceil floor fmod";
+/// Variables of C functions, the functions of headers that they call, and what stands behind the prefix in macros and constants.
+pub const C_NAMES: &str = "c v fabs ceil floor fmod h count unused api api_data";
 
 /// Keywords of every edition of Rust.
 pub const RUST_WORDS: &str = "\
@@ -228,7 +228,8 @@ pub const RUST_WORDS: &str = "\
 
 /// Crates and modules that generated files use, and those of the programs around them: `numpy.py` would stand before the library.
 const LIBRARIES: &str = "\
-    std core alloc test bisect struct ah_runtime numpy torch triton jax json random time os sys re copy types typing";
+    std core alloc test bisect struct ah_runtime numpy torch triton jax json random time os sys re copy types typing string select \
+    queue token signal operator code collections enum functools heapq io platform statistics stdio stdlib";
 
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\

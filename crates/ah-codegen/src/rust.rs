@@ -80,7 +80,7 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
 
 /// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
 fn relative(from: &Path, path: &Path) -> Result<String, Error> {
-    let absolute = path.canonicalize().map_err(Error::io(path, "find"))?;
+    let absolute = path.canonicalize().map_err(Error::io(path, "find ah-runtime (--runtime-path)"))?;
     // The crate's folder may not exist yet; its nearest ancestor does.
     let from = std::path::absolute(from).map_err(Error::io(from, "find"))?;
     let existing = from.ancestors().find(|a| a.exists()).unwrap_or(Path::new("/"));

@@ -77,7 +77,7 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
     }
     if name.is_empty() {
         let names = listed(columns.iter().map(|column| &column.name));
-        return Err(bad_row("the name of a choice", "nothing").in_column(&names));
+        return Err(bad_row("the name of a choice", "nothing, None or NaN").in_column(&names));
     }
     if columns.len() > 1 { check_structure(columns, cells, name) } else { Ok(()) }
 }

@@ -113,13 +113,14 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let mut model = shipped.model;
     model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
-    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&ships, &model))
-        && held_out.evaluation.comparison.model.coverage > 0.0
-        && decisions::constant(&climbed.heuristic.model) != Some(model.choice_name(fallback))
-    {
+    let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
+    let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model));
+    let shipped = decisions::constant(&model).or_else(falls_back);
+    let decides = held_out.evaluation.comparison.model.coverage > 0.0;
+    let judged = if decides { decisions::constant(&climbed.heuristic.model) } else { fallback };
+    if let Some(choice) = shipped.filter(|_| judged != shipped) {
         warnings.push(format!(
-            "the final heuristic always takes {}; the held-out figures judge the one from the training part, which does not",
-            model.choice_name(fallback)
+            "the final heuristic always takes {choice}; the held-out figures judge the one from the training part, which does not"
         ));
     }
     Ok(TrainedModel {

@@ -170,6 +170,11 @@ fn a_model_becomes_what_it_was_learned_for() {
         let (code, _, err) = codegen(at, &[&["model.json"], &flags[..]].concat());
         assert_eq!(code, 2, "{flags:?} would have no effect: {err}");
     }
+    let (code, _, err) = codegen(at, &["model.json", "--force", "--target", "rust", "--with", "runtime"]);
+    assert!(
+        code == 4 && err.contains("crates/ah-runtime: cannot find ah-runtime (--runtime-path): "),
+        "{err}"
+    );
 }
 
 #[test]

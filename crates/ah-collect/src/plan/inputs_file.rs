@@ -1,6 +1,5 @@
 //! A file of contexts: a log, or CSV whose header names the features.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use ah_types::log::ReadOptions;
@@ -9,20 +8,13 @@ use ah_types::{Context, Error, Fault, FeatureKind, RowNumber, Schema, Value};
 use crate::worker::Worker;
 
 /// The largest file of inputs, unpacked.
-const MOST_BYTES: u64 = 512 << 20;
+const MOST_MIB: u64 = 512;
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
 pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Context>, Error> {
-    let io = Error::io(path, "read");
-    let mut bytes = Vec::new();
-    let read =
-        ah_types::artefact::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-    if read.map_err(&io)? as u64 > MOST_BYTES {
-        let why = format!("it has more than {} MiB of inputs", MOST_BYTES >> 20);
-        return Err(io(std::io::Error::other(why)));
-    }
-    let contexts = if bytes.starts_with(b"{") { of_log } else { of_csv }(path, &bytes, &worker.schema)?;
+    let text = ah_types::artefact::read_text(path, MOST_MIB).map_err(Error::io(path, "read"))?;
+    let contexts = if text.starts_with('{') { of_log } else { of_csv }(path, &text, &worker.schema)?;
     for (row, context) in &contexts {
         if let Err(reason) = worker.accepts(context) {
             let expected = format!("a context that {} can measure here", worker.experiment.optimization.name);
@@ -36,8 +28,8 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
 }
 
 /// Returns the inputs of a log; their lines are unknown.
-fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
-    let log = ah_types::log::read_bytes(path, bytes, ReadOptions::default())?;
+fn of_log(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
+    let log = ah_types::log::read_bytes(path, text.as_bytes(), ReadOptions::default())?;
     let fits = |context: Context| match context.row(schema) {
         Ok(_) => Ok((None, context)),
         Err(found) => {
@@ -49,12 +41,13 @@ fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowN
 }
 
 /// Returns the contexts of a CSV with their lines.
-fn of_csv(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
+fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
+    let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     let csv_error = |e: csv::Error| {
-        let line = e.position().map_or(1, csv::Position::line);
-        Fault::new("CSV", e.to_string(), "mend the line").at(path, RowNumber::Line(line))
+        let line = RowNumber::of_csv(e.position(), crlf);
+        Fault::new("CSV", e.to_string(), "mend the line").at(path, line)
     };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let header = reader.headers().map_err(csv_error)?.clone();
     if let Some(missing) = schema.features().iter().find(|f| !header.iter().any(|h| h == f.name)) {
         let expected = format!("a column {:?}", missing.name);
@@ -65,7 +58,7 @@ fn of_csv(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(Option<RowN
     let mut contexts = Vec::new();
     for record in reader.records() {
         let record = record.map_err(csv_error)?;
-        let line = RowNumber::Line(record.position().map_or(1, csv::Position::line));
+        let line = RowNumber::of_csv(record.position(), crlf);
         let mut context = Context::new();
         for (column, (name, text)) in (1..).zip(header.iter().zip(&record)) {
             // A column that is not a feature has text.

@@ -93,6 +93,12 @@ fn bad_inputs_files_name_file_line_and_column() {
             "size,kind\n1,pears\ntall,pears\n",
             "inputs.csv:3:1: expected a number for \"size\", found \"tall\"",
         ),
+        // Windows ends lines with CRLF, and so does Python's csv module.
+        (
+            "size,kind\r\n1,pears\r\ntall,pears\r\n",
+            "inputs.csv:3:1: expected a number for \"size\", found \"tall\"",
+        ),
+        ("size,kind\r\n1,pears\r\n1,pears,7\r\n", "inputs.csv:3: expected CSV"),
         ("size,kind\nNaN,pears\n", "inputs.csv:2:1: expected a number for \"size\", found \"NaN\""),
         // The log would hold its neighbour, 9007199254740992.
         (

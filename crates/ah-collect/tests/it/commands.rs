@@ -174,6 +174,17 @@ fn a_value_from_a_file_is_one_argument() {
     assert_eq!(log.inputs[0].text.as_ref(), "8", "the file is not a feature");
 }
 
+/// A shell takes a carriage return for text.
+#[test]
+fn a_file_with_crlf_measures() {
+    let folder = Folder::new();
+    let commands =
+        "inputs = { size = [1] }\nchoices.a = '''\nif true; then\n  true\nfi\n'''\nchoices.b = 'true'\n";
+    succeed(programs(&folder, &commands.replace('\n', "\r\n")).args(["--num-samples", "1"]));
+    let times = feedback(&log::read(&[folder.log()]).unwrap(), "a");
+    assert!(!times.is_empty() && times.iter().all(|time| time.is_finite()));
+}
+
 #[test]
 fn mistakes_in_the_file_are_named() {
     let folder = Folder::new();

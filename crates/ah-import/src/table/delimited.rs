@@ -1,7 +1,7 @@
 //! CSV and similar formats: the header shows whether commas, tabs or semicolons separate the cells.
 
 use std::io::{BufRead, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ah_types::shown::quoted;
 use ah_types::{Error, Fault, RowNumber};
@@ -22,10 +22,10 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, Error> {
         let found = format!("a first line of {} MiB", MOST_HEADER >> 20);
         return Err(bad_file("a line of column names", found).of_file(path).into());
     }
-    let delimiter = delimiter(&header);
+    let (delimiter, crlf) = (delimiter(&header), header.ends_with(b"\r\n"));
     let all = std::io::Cursor::new(header).chain(text);
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::Headers).from_reader(all);
-    let header = reader.headers().map_err(|e| broken(path, e))?;
+    let header = reader.headers().map_err(|e| broken(path, e, crlf))?;
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
     if columns.iter().all(String::is_empty) {
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
@@ -35,20 +35,16 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, Error> {
         let found = format!("{} twice", quoted(name));
         return Err(Fault::new("distinct columns", found, "rename one").of_file(path).into());
     }
-    let rows = Box::new(rows(path.to_owned(), reader));
-    Ok(Table { columns, defaults: Defaults::default(), rows })
-}
-
-fn rows(path: PathBuf, mut reader: csv::Reader<impl Read>) -> impl Iterator<Item = Result<Row, Error>> {
-    let mut record = csv::StringRecord::new();
-    std::iter::from_fn(move || match reader.read_record(&mut record) {
+    let (path, mut record) = (path.to_owned(), csv::StringRecord::new());
+    let rows = std::iter::from_fn(move || match reader.read_record(&mut record) {
         Ok(false) => None,
         Ok(true) => {
-            let number = RowNumber::Line(record.position().map_or(1, csv::Position::line));
+            let number = RowNumber::of_csv(record.position(), crlf);
             Some(Ok(Row { number, cells: record.iter().map(Cell::from).collect() }))
         }
-        Err(e) => Some(Err(broken(&path, e))),
-    })
+        Err(e) => Some(Err(broken(&path, e, crlf))),
+    });
+    Ok(Table { columns, defaults: Defaults::default(), rows: Box::new(rows) })
 }
 
 /// Returns the most frequent of the usual delimiters in the header.
@@ -58,8 +54,8 @@ fn delimiter(header: &[u8]) -> u8 {
     [b';', b'\t', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-fn broken(path: &Path, error: csv::Error) -> Error {
-    let number = RowNumber::Line(error.position().map_or(1, csv::Position::line));
+fn broken(path: &Path, error: csv::Error, crlf: bool) -> Error {
+    let number = RowNumber::of_csv(error.position(), crlf);
     let fault = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             bad_row(format!("{expected_len} fields"), len.to_string())

@@ -79,6 +79,26 @@ fn a_feature_is_a_number_in_all_rows_or_in_none() {
     assert!(!folder.log(&params).contains("float32"), "a missing value is no mistake");
 }
 
+/// Windows ends lines with CRLF, and so does Python's csv module. Once each line was called the one before it.
+#[test]
+fn lines_that_end_with_crlf_are_counted() {
+    let folder = Folder::new();
+    for (table, expected) in [
+        ("n,choice,ms\r\n1,a,1\r\n2,a,x\r\n", "t.csv:3: column \"ms\""),
+        ("n,choice,ms\r\n1,a,1\r\n2,a\r\n", "t.csv:3: expected 3 fields"),
+        ("n,choice,ms\r\nx,a,x\r\n", "t.csv:2: "),
+        (
+            "n,choice,ms\r\n1,a,1\r\n2,None,1\r\n",
+            "t.csv:3: column \"choice\": expected the name of a choice, found nothing, None or NaN",
+        ),
+    ] {
+        let mut params = folder.table("t.csv", table);
+        (params.features, params.choice) = (names("n"), names("choice"));
+        let error = folder.error(&params);
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn decimal_commas_are_explained() {
     let folder = Folder::new();

@@ -8,7 +8,7 @@ use std::path::Path;
 use ah_types::artefact::read_text;
 use ah_types::log::input_text;
 use ah_types::shown::listed;
-use ah_types::{Error, Feature, FeatureKind, Schema, Value, number};
+use ah_types::{Error, Feature, FeatureKind, RowNumber, Schema, Value, number};
 use rustc_hash::FxHashMap;
 
 use super::table::Table;
@@ -22,8 +22,9 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
     let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
+    let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     while reader.read_record(&mut record).unwrap_or(false) {
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = RowNumber::of_csv(record.position(), crlf).get();
         let wrong = |expected: &str, found: &str| {
             let path = path.display();
             Err(Error::Invalid(format!("{path}:{line}: expected {expected}, found {found:?}")))

@@ -74,7 +74,7 @@ fn verdict(trained: &TrainedModel) -> String {
     {
         return format!(
             "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
-             there (--with ranked).\n"
+             there (ah-codegen --with ranked).\n"
         );
     }
     let percent = |saved: f64| format!("{:.0} %", saved * 100.0);

@@ -249,6 +249,7 @@ fn weights_are_checked() {
         (format!("{input}\t-1\n"), ["w.tsv:1", "a weight above 0"]),
         (format!("{input}\tnan\n"), ["w.tsv:1", "a weight above 0"]),
         (format!("{input} 3\n"), ["w.tsv:1", "a tab"]),
+        (format!("{input}\t3\r\n{input} 3\r\n"), ["w.tsv:2", "a tab"]),
         (format!("{input}\t1\n{input}\t2\n"), ["w.tsv:2", "one weight for an input"]),
         (format!("{input}\t1\n512.0,512,5.12e2,torch.float16\t2\n"), ["w.tsv:2", "one weight for an input"]),
     ] {

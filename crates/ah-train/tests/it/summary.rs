@@ -43,6 +43,24 @@ fn a_constant_learned_twice_needs_no_warning() {
     assert!(!notes.contains("the final heuristic"), "{notes}");
 }
 
+/// All 800 inputs keep the promise, the training part alone does not: the figures are of a heuristic that declines everywhere.
+#[test]
+fn figures_of_another_heuristic_are_called_so() {
+    let run = Run::new();
+    let mut text = log(0, |at| (independent(at), 1.0, None));
+    for i in 0..800_u64 {
+        let (x, y, is_slow) = (i * 7919 % 1009, i * 104_729 % 997, i * 2_654_435_761 % 10_007 < 340);
+        let _ = write!(text, "\n{x},{y},old,1\n{x},{y},new,{}", if is_slow { 1.25 } else { 0.7 });
+    }
+    run.write("log.txt", text);
+    let (text, notes) = run.learns(&["log.txt", "--max-risk", "5%"]);
+    assert!(text.starts_with("Always take new: ") && text.contains("\nDecides 0.0 %;"), "{text}");
+    assert!(
+        notes.contains("the final heuristic always takes new; the held-out figures judge the one"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn a_choice_that_some_inputs_did_not_time_is_no_constant() {
     let run = Run::new();

@@ -99,8 +99,8 @@ impl Model {
         if rest > 0 {
             writeln!(text, "  and {rest} more")?;
         }
-        let outside = leaf.outside(&logged, &self.missing).map(|(slot, value, (least, greatest))| {
-            let value = if value.is_nan() { "undefined".to_owned() } else { value.to_string() };
+        let given = leaf.outside(&logged, &self.missing).filter(|(_, value, _)| !value.is_nan());
+        let outside = given.map(|(slot, value, (least, greatest))| {
             format!("{} = {value}, measured from {least} to {greatest}", names[slot])
         });
         let of = "the range of the leaf's training inputs";

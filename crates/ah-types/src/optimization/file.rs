@@ -112,7 +112,8 @@ impl Optimization {
     /// # Errors
     /// [`Error::Io`], also for a file of more than 16 MiB.
     pub fn read_text(path: &Path) -> Result<String, Error> {
-        artefact::read_text(path, MAX_MIB).map_err(Error::io(path, "read the optimization"))
+        let text = artefact::read_text(path, MAX_MIB).map_err(Error::io(path, "read the optimization"))?;
+        Ok(text.replace("\r\n", "\n")) // A shell takes the carriage return of a script for text.
     }
 
     /// Reads an optimization from the text of the TOML file at `path`.

@@ -28,12 +28,9 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options, given[end + 1 :])
         return code
-    except AutoHeuristicError as error:
+    except (AutoHeuristicError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return IO_FAILED
+        return error.exit_code if isinstance(error, AutoHeuristicError) else IO_FAILED
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "triton"):
             raise

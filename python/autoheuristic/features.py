@@ -41,6 +41,7 @@ class Features:
     def __init__(self, kernel: Kernel, parts: Iterable[Part]):
         """``of_names`` and ``of_call`` find the parts."""
         self._kernel, self.parts = kernel, list(parts)
+        self.names = [part.name for part in self.parts]
 
     @classmethod
     def of_names(cls, kernel: Kernel, names: Iterable[str]) -> Features:
@@ -72,10 +73,6 @@ class Features:
         if len(set(names)) < len(names):
             raise FeatureError(f"two features have one name, of {', '.join(names)}; rename a parameter of the kernel")
         return cls(kernel, parts)
-
-    def names(self) -> list[str]:
-        """Returns the names of all features."""
-        return [part.name for part in self.parts]
 
     def of_package(self, keys: Iterable[str]) -> list[str]:
         """Returns the features that an author's key depends on: its arguments, and all element types."""

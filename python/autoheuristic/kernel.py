@@ -41,13 +41,12 @@ class Kernel:
 
         """
         self._autotuner = autotuner
-        self.configs: list[Any] = list(configs)
+        self.replace(configs)
         self.names = choice_names(self.configs)
         """The names of the configurations, in their order."""
         self.index = {name: i for i, name in enumerate(self.names)}
         """By name."""
         self._all = frozenset(self.names)
-        self.replace(self.configs)
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
         self.arg_names: Sequence[str] = autotuner.arg_names
         self.jit = _innermost(autotuner.fn)
@@ -62,7 +61,7 @@ class Kernel:
 
     def replace(self, configs: Sequence[Any]) -> None:
         """Takes other objects of the same configurations; the names stay."""
-        self.configs = list(configs)
+        self.configs: list[Any] = list(configs)
         self._positions = {id(config): i for i, config in enumerate(self.configs)}
 
     def launch(self, call: Call, index: int, warmup: bool = False) -> Any:

@@ -209,7 +209,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             self.cache.clear()
         self.best_config = self.cache[key] = self.configs[index]
         if self._memory is None:
-            self._memory = Memory(picker.features, picker.features.names(), call)
+            self._memory = Memory(picker.features, picker.features.names, call)
         # A configuration with a hook of its own takes the slower way each time, and so does a call laid out otherwise.
         if self.best_config.pre_hook is None:
             self._memory.keep(call, (self.kernel.all_kwargs[index], self.best_config))

@@ -53,22 +53,22 @@ def features(*names, defaults=None):
 def test_features_do_not_depend_on_the_layout_of_the_call(args, kwargs):
     f, call = features("N", "a_dtype", "EVEN"), Call(None, args, kwargs)
     assert f.read(call) == {"N": 6, "a_dtype": "torch.float16", "EVEN": True}
-    assert f.reader(f.names(), call)(args, kwargs) == (len(args), 6, FLOAT16, True)
+    assert f.reader(f.names, call)(args, kwargs) == (len(args), 6, FLOAT16, True)
 
 
 def test_a_compiled_reader_never_misreads_another_layout():
     f = features("M", "N")
-    reader = f.reader(f.names(), Call(None, (0, 5, 6), {}))
+    reader = f.reader(f.names, Call(None, (0, 5, 6), {}))
     with pytest.raises(IndexError):
         reader((0, 5), {"N": 6})
-    by_name = f.reader(f.names(), Call(None, (0,), {"M": 5, "N": 6}))
+    by_name = f.reader(f.names, Call(None, (0,), {"M": 5, "N": 6}))
     with pytest.raises(KeyError):
         by_name((0, 5, 6), {})
 
 
 def test_defaults_are_read():
     f, call = features("M", "N", defaults={"N": 9}), Call(None, (0, 5), {})
-    assert f.read(call) == {"M": 5, "N": 9} and f.reader(f.names(), call)((0, 5), {}) == (2, 5, 9)
+    assert f.read(call) == {"M": 5, "N": 9} and f.reader(f.names, call)((0, 5), {}) == (2, 5, 9)
     with pytest.raises(FeatureError, match="lacks the argument 'M'"):
         f.read(Call(None, (0,), {}))
 

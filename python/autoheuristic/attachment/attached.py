@@ -51,7 +51,7 @@ class State:
         except HeuristicError as error:
             warn(f"{error}. The package's own autotuner runs")
         # An author's pruning may depend on any feature.
-        names: Sequence[str] = self.features.names()
+        names: Sequence[str] = self.features.names
         if autotuner.early_config_prune is None and not collects:
             of_package = self.features.of_package(autotuner.keys)
             names = of_package if self.heuristic is None else self.heuristic.features
@@ -66,7 +66,7 @@ class State:
         found = session.settings.heuristic(self.identity)
         if found is not None:
             found.check_choices(self.kernel.names)
-            if lacking := [name for name in found.features if name not in self.features.names()]:
+            if lacking := [name for name in found.features if name not in self.features.names]:
                 raise HeuristicError(f"{found.shown}: the call lacks its feature {lacking[0]!r}")
         return found
 

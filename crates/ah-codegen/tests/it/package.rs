@@ -150,7 +150,7 @@ fn choices_named_like_parts_of_the_file_compile_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let logged = Schema::new([Feature { integer: true, ..Feature::numerical("m") }, Feature::numerical("x")]);
     let derived = ah_types::DerivedFeature { name: "m/x".into(), expression: "m / x".into() };
-    let mut model = split(Features::new(logged.unwrap(), &[derived]).unwrap(), 2, 3.14159);
+    let mut model = split(Features::new(logged.unwrap(), &[derived]).unwrap(), 2, 314_159.0 / 1e5);
     model.choices = ["Self", "api", "count", "h", "self", "unused"].map(str::to_owned).into();
     for ranked in [false, true] {
         let request = Request { ranked, ..Request::new(&model, &[&RUST, &C], folder.path()) };

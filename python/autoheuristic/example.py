@@ -42,7 +42,7 @@ def find_kernel(named: str) -> Tuner:
         module = importlib.import_module(path.stem if path.suffix == ".py" else module_name)
     except ImportError as error:
         raise UsageError(f"cannot import {module_name} ({error}); run in its folder, or set PYTHONPATH") from error
-    kernel: Tuner = getattr(module, kernel_name, None)
+    kernel: Any = getattr(module, kernel_name, None)
     if not hasattr(kernel, "example"):
         raise UsageError(
             f"{module_name}: expected a kernel under autoheuristic.tune named {kernel_name!r}, "
@@ -53,7 +53,8 @@ def find_kernel(named: str) -> Tuner:
             f"{named}: the kernel has no example; put @{kernel_name}.example over a function that makes the "
             "arguments of a call from a row of the inputs"
         )
-    return kernel
+    found: Tuner = kernel
+    return found
 
 
 class Example:

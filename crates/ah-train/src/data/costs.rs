@@ -51,14 +51,15 @@ impl Costs {
             offsets: vec![0],
             costs: Vec::new(),
             objective: table.objective,
-            weights: whole(&table.cost_weights()),
+            weights: whole(&table.learned_weights()),
         };
         for input in 0..table.inputs.len() as u32 {
             let start = targets.costs.len();
             if table.is_usable(input) {
                 let learned = table.cells(input).iter().filter(|c| !table.is_rare(c.choice));
                 targets.costs.extend(learned.map(|c| {
-                    let cost = quantised(table.learned_cost(input, c));
+                    let cost = table.cost_of(input, c) / table.raised(input);
+                    let cost = quantised(cost.min(table.objective.greatest_cost()));
                     Cost { choice: c.choice, cost, usable: c.time.is_finite() }
                 }));
             }

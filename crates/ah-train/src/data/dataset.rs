@@ -122,7 +122,7 @@ impl Dataset {
         let declared = declared::features((&optimization, ad_hoc), &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut table = table(log, params, &mut warnings)?;
-        table.objective = settings.objective.unwrap_or_default();
+        table.set_objective(settings.objective.unwrap_or_default());
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         let named_fallback = named_fallback((&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.

@@ -34,10 +34,10 @@ impl Overhead {
         table.objective.cost(time, table.inputs[input as usize].best)
     }
 
-    /// Returns what asking adds to the objective's cost of the best choice.
+    /// Returns what asking adds to the cost of the best choice, as it is learned.
     pub fn added(&self, table: &Table, input: u32) -> f64 {
         let best = table.inputs[input as usize].best;
-        table.objective.cost(self.net(best), best)
+        table.objective.cost(self.net(best), best) / table.raised(input)
     }
 }
 

@@ -121,6 +121,24 @@ fn weights_and_total_time_multiply() {
     assert_eq!(usual(&weighted.model), "small");
 }
 
+/// On every second input `quick` takes 1 ms, but 10 s on one of 30 of them, and 1 s on the others. `steady` takes half a millisecond
+/// longer, and never fails: a time-out on a short input costs its time.
+#[test]
+fn a_time_out_on_a_short_input_costs_what_it_takes() {
+    let mut text = HEAD.to_owned();
+    for i in 0..600 {
+        let noise = 1.0 + f64::from(i * 37 % 101) / 10_000.0;
+        let long = if i % 2 == 0 { 1.0 } else { 1000.0 };
+        let quick = if i % 2 == 0 && i * 7919 % 1500 < 50 { 10_000.0 } else { long * noise };
+        let _ = writeln!(text, "{i},quick,{quick}\n{i},steady,{}", long * noise + 0.5);
+    }
+    let run = Run::new();
+    run.write("log.txt", text);
+    let total = learn(&run, |params| params.objective = Some(Objective::Total));
+    assert_eq!(usual(&total.model), "steady");
+    assert!(total.held_out.evaluation.comparison.model.total < 1.02);
+}
+
 /// A solver that times out on one of 25 inputs of its half, as `inf`, is still what a program takes there that names nothing.
 #[test]
 fn every_objective_learns_the_same_bytes_with_any_number_of_threads() {

@@ -221,7 +221,7 @@ impl Dataset {
         // A row and its code share 32 bits while a tree grows.
         let fitting = (1_u64 << 32) / inputs.len().next_power_of_two() as u64;
         let bins = MAX_BINS.min(fitting as usize).max(2);
-        let mut ranked = RankedFeatures::new(&self.values, inputs, bins, &self.costs());
+        let mut ranked = RankedFeatures::new(&self.values, inputs, bins, &Costs::new(&self.table, None));
         if !left_out.is_empty() {
             let reads_none = |slot: usize| {
                 let mut none = true;
@@ -231,11 +231,6 @@ impl Dataset {
             ranked.columns = ranked.columns.part(|_, column| reads_none(column.slot));
         }
         ranked
-    }
-
-    /// Returns the costs of all inputs.
-    pub fn costs(&self) -> Costs {
-        Costs::new(&self.table, None)
     }
 
     /// What [`split`] splits these inputs by.

@@ -22,8 +22,6 @@ pub struct Cell {
     pub choice: ChoiceId,
     /// Median feedback in milliseconds; infinite if the choice failed.
     pub time: f64,
-    /// `ln(time / best time of this input)`, at least 0; infinite if the choice failed.
-    pub log_slowdown: f64,
     /// Least and greatest feedback.
     pub interval: (f64, f64),
     /// The number of measurements; copies of one measurement count once. 0 for an estimate.
@@ -117,12 +115,11 @@ impl Table {
                 cells.push(Cell {
                     choice: cell[0].choice,
                     time: median(&feedback).unwrap_or(f64::INFINITY),
-                    log_slowdown: 0.0,
                     interval,
                     samples: if copied { 1 } else { index(feedback.len()) },
                 });
             }
-            let best = compare(&mut cells[start..]);
+            let best = best(&cells[start..]);
             let range = index(start)..index(cells.len());
             inputs.push(Input { text: input.text, values: input.values, best, weight: 1.0, cells: range });
         }
@@ -131,16 +128,8 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
-        Self {
-            choices,
-            inputs,
-            cells,
-            copies,
-            objective: Objective::default(),
-            least_best: 0.0,
-            timed: None,
-            rare,
-        }
+        let (objective, least_best, timed) = (Objective::default(), 0.0, None);
+        Self { choices, inputs, cells, copies, objective, least_best, timed, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -171,7 +160,7 @@ impl Table {
             cells.extend_from_slice(self.cells(input));
             cells.extend(estimates[input as usize].iter().map(estimate));
             cells[start..].sort_unstable_by_key(|cell| cell.choice);
-            compare(&mut cells[start..])
+            best(&cells[start..])
         })
     }
 
@@ -217,10 +206,8 @@ impl Table {
     /// Returns how much the repetitions on these inputs differ; `None` without repetitions.
     pub fn spread(&self, inputs: impl Iterator<Item = u32>) -> Option<Spread> {
         let cells = inputs.flat_map(|input| self.cells(input));
-        let mut spreads: Vec<f64> = cells
-            .filter(|cell| cell.samples > 1 && cell.time.is_finite())
-            .map(|cell| cell.interval.1 / cell.interval.0)
-            .collect();
+        let repeated = cells.filter(|cell| cell.samples > 1 && cell.time.is_finite());
+        let mut spreads: Vec<f64> = repeated.map(|cell| cell.interval.1 / cell.interval.0).collect();
         spreads.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| spreads.get((spreads.len() as f64 * share) as usize).copied();
         Some(Spread { cells: spreads.len(), median: at(0.5)?, p95: at(0.95)? })
@@ -262,13 +249,8 @@ impl Table {
     /// choice: nothing better is known there.
     pub fn time(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         let cell = self.usable(input, choice).or_else(|| self.usable(input, fallback));
-        cell.map_or_else(
-            || {
-                let times = self.cells(input).iter().map(|cell| cell.time);
-                times.filter(|time| time.is_finite()).fold(self.inputs[input as usize].best, f64::max)
-            },
-            |cell| cell.time,
-        )
+        let times = self.cells(input).iter().map(|cell| cell.time).filter(|time| time.is_finite());
+        cell.map_or_else(|| times.fold(self.inputs[input as usize].best, f64::max), |cell| cell.time)
     }
 
     /// Returns the log slowdown of taking `choice`, by its [`time`](Self::time).
@@ -295,10 +277,7 @@ impl Table {
 
     /// Returns the objective's cost of a cell; of a choice that failed it may be infinite.
     pub fn cost_of(&self, input: u32, cell: &Cell) -> f64 {
-        match self.objective {
-            Objective::Geomean => cell.log_slowdown,
-            _ => self.objective.cost(cell.time, self.inputs[input as usize].best),
-        }
+        self.objective.cost(cell.time, self.inputs[input as usize].best)
     }
 
     /// Returns the cost of a cell to learn from, at most the greatest that counts.
@@ -376,16 +355,12 @@ pub fn enough(inputs: usize) -> usize {
 
 /// Returns the cell of an estimated time.
 fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
-    Cell { choice, time, log_slowdown: 0.0, interval: (time, time), samples: 0 }
+    Cell { choice, time, interval: (time, time), samples: 0 }
 }
 
-/// Compares the cells of an input with its winner. Returns the winner's time.
-fn compare(cells: &mut [Cell]) -> f64 {
-    let best = cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
-    for cell in cells {
-        cell.log_slowdown = if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };
-    }
-    best
+/// Returns the time of the winner among the cells of an input.
+fn best(cells: &[Cell]) -> f64 {
+    cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min)
 }
 
 /// Ids are `u32`: a table of 2^32 inputs would not fit into memory.

@@ -99,11 +99,6 @@ pub fn evaluate(
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
 }
 
-/// Returns whether training kept some choices of many, so that the others are missing on purpose.
-fn keeps_some_of_many(model: &Model) -> bool {
-    model.provenance.parameters.get("portfolio").is_some_and(|portfolio| !portfolio.is_null())
-}
-
 /// Returns a warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but
 /// its capability and shared memory.
 fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
@@ -133,11 +128,11 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
     }
     let unknown: Vec<&str> =
         log.choices.iter().filter(|c| model.choice_id(c).is_none()).map(String::as_str).collect();
-    if !unknown.is_empty() && !keeps_some_of_many(model) {
-        warnings.push(format!(
-            "the model does not know these choices and never takes them: {}",
-            listed(&unknown)
-        ));
+    // Where training kept some choices of many, the others are missing on purpose.
+    let kept = model.provenance.parameters.get("portfolio").filter(|portfolio| !portfolio.is_null());
+    if !unknown.is_empty() && kept.is_none() {
+        let names = listed(&unknown);
+        warnings.push(format!("the model does not know these choices and never takes them: {names}"));
     }
     slots
 }

@@ -117,7 +117,7 @@ impl Recipe<'_> {
 
     /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.
     fn costs(&self, inputs: &[u32]) -> Costs {
-        let (costs, fallback) = (self.dataset.costs(), self.dataset.fallback(inputs));
+        let (costs, fallback) = (Costs::new(&self.dataset.table, None), self.dataset.fallback(inputs));
         match self.plan.max_risk {
             Some(_) => costs.with_penalty(&self.dataset.table, fallback, self.plan.max_slowdown, PENALTY),
             None => costs,

@@ -36,7 +36,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     }
     let keys = dataset.keys(SplitBy::Input, training);
     let folds = split::partitions(training, &keys, SEARCH_FOLDS, plan.seed);
-    let costs = dataset.costs();
+    let costs = Costs::new(&dataset.table, None);
     let losses = |left_out: &BTreeSet<usize>| net_losses((dataset, plan), &folds, &costs, left_out);
     let mut least = losses(&left_out);
     for (slot, _) in expensive {

@@ -9,7 +9,7 @@ pub mod features;
 pub mod neighbours;
 pub mod portfolio;
 
-use crate::data::Dataset;
+use crate::data::{Costs, Dataset};
 use crate::params::LearnerKind;
 use crate::plan::TrainPlan;
 
@@ -29,7 +29,7 @@ pub fn search(dataset: &Dataset, plan: &TrainPlan, folds: &[Fold<'_>]) -> Config
     if !dataset.ad_hoc || plan.learner != LearnerKind::Auto {
         return tree;
     }
-    let (leaf, costs) = (tree.with_depth(0), dataset.costs());
+    let (leaf, costs) = (tree.with_depth(0), Costs::new(&dataset.table, None));
     let held_out = folds.iter().flat_map(|fold| &fold.part.held_out);
     let weights: Vec<f64> = held_out.map(|&input| f64::from(costs.weight(input))).collect();
     let [of_leaf, of_tree] = [&leaf, &tree].map(|configuration| -> Vec<f64> {

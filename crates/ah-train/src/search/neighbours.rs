@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::configuration::Configuration;
 use super::cross_validation::{BEYOND_NOISE, Fold, cross_validate};
 use crate::data::split;
-use crate::data::{Dataset, RankedFeatures};
+use crate::data::{Costs, Dataset, RankedFeatures};
 use crate::learners::CostTree;
 use crate::params::SplitBy;
 
@@ -160,7 +160,11 @@ fn losses(dataset: &Dataset, inputs: &[u32], keys: &[String], seed: u64) -> Vec<
         parts.par_iter().map(|part| dataset.ranked_without(&part.training, &Default::default())).collect();
     let folds: Vec<Fold<'_>> =
         parts.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
-    let judged = cross_validate(&Configuration::CostTree(CostTree::new(8, 3)), &folds, &dataset.costs());
+    let judged = cross_validate(
+        &Configuration::CostTree(CostTree::new(8, 3)),
+        &folds,
+        &Costs::new(&dataset.table, None),
+    );
     let mut losses = vec![0.0; inputs.len()];
     for (judged, part) in judged.iter().zip(&parts) {
         part.held_out.iter().zip(&judged.costs).for_each(|(input, cost)| losses[position[input]] = *cost);

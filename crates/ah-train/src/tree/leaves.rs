@@ -122,21 +122,23 @@ fn leaf(
     let mut statistics = vec![ChoiceStatistics::default(); table.choices.len()];
     for &input in members {
         let cells = table.cells(input);
-        let winners = cells.iter().filter(|c| c.log_slowdown == 0.0).count() as f64;
+        let best = table.inputs[input as usize].best;
+        let winners = cells.iter().filter(|cell| cell.time == best).count() as f64;
         let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
         // An estimate is no evidence.
         for cell in cells.iter().filter(|cell| cell.is_measured()) {
             let s = &mut statistics[cell.choice.index()];
             s.measured += 1;
-            s.worst = s.worst.max(cell.log_slowdown);
+            let log_slowdown = if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };
+            s.worst = s.worst.max(log_slowdown);
             // Against an unknown or failed fallback the choice may be slower by any factor.
             let over = cell.time / fallback;
             s.worst_over_fallback =
                 s.worst_over_fallback.max(if over.is_nan() { f64::INFINITY } else { over });
-            if cell.log_slowdown.is_finite() {
+            if log_slowdown.is_finite() {
                 s.usable += 1;
-                s.log_slowdown += cell.log_slowdown;
-                s.wins += if cell.log_slowdown == 0.0 { 1.0 / winners } else { 0.0 };
+                s.log_slowdown += log_slowdown;
+                s.wins += if cell.time == best { 1.0 / winners } else { 0.0 };
             }
         }
     }

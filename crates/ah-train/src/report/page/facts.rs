@@ -112,10 +112,11 @@ fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
         takes[t.choice.index()] += 1;
         let mut best: Vec<_> = table.cells(t.input).iter().filter(|cell| cell.time.is_finite()).collect();
         best.iter().for_each(|cell| measured[cell.choice.index()] += 1);
-        best.sort_by(|a, b| a.log_slowdown.total_cmp(&b.log_slowdown));
+        best.sort_by(|a, b| a.time.total_cmp(&b.time));
         if let [winner, rest @ ..] = best.as_slice() {
             wins[winner.choice.index()] += 1;
-            margins[winner.choice.index()] += rest.first().map_or(0.0, |second| second.log_slowdown);
+            margins[winner.choice.index()] +=
+                rest.first().map_or(0.0, |second| (second.time / winner.time).ln());
         }
     }
     let fact = |(at, name): (usize, &String)| {

@@ -82,7 +82,7 @@ fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize
             let at = columns.iter().position(|(other, _)| usize::from(*other) == column).unwrap();
             let first = at.checked_sub(1).map_or(0, |before| usize::from(columns[before].1));
             let below = thresholds[first..].iter().position(|other| *other == threshold).unwrap();
-            splits.push(Split((first + at + below + 1) as u16, booster as u8, start as u8, end as u8));
+            splits.push(Split((first + at + below + 1) as u16, booster as u16, start as u8, end as u8));
         }
     }
     splits.sort_unstable();

@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 
 use super::exclude::exclude;
 
-/// Fewer categories than this are learned from, however seldom they repeat.
-const MIN_CATEGORIES: usize = 100;
+/// Fewer categories than this are learned from, however seldom they repeat: so few inputs may just be the first of their kind.
+const MIN_CATEGORIES: usize = 10;
 
 /// Takes the categorical features out of a log that have another value on more than half of the inputs. Returns a
 /// warning.

@@ -319,6 +319,18 @@ fn own_categories(inputs: usize) -> String {
     text
 }
 
+/// Fewer than 100 names were once learned from. The heuristic then declined nearly all fresh inputs.
+#[test]
+fn a_category_for_each_of_a_few_inputs_is_left_out() {
+    for inputs in [12, 40, 99] {
+        let run = Run::new();
+        run.write("a.txt", own_categories(inputs));
+        let (_, stdout, stderr) = run.train(&["a.txt"]);
+        assert!(stderr.contains("nearly every input has its own value of id, so it is left out"), "{stderr}");
+        assert!(stdout.contains("Decides 100.0 %"), "{stdout}");
+    }
+}
+
 /// 10,000 such inputs once took 187 s and 804 MB, and 100,000 all memory.
 #[test]
 fn a_category_for_each_of_100_000_inputs_costs_little() {

@@ -34,8 +34,6 @@ pub struct Features {
     base: Schema,
     all: Schema,
     derived: Vec<(DerivedFeature, Expr)>,
-    /// The derived features as rows compute them, followed by the parts that they share.
-    executed: Vec<Expr>,
 }
 
 impl Features {
@@ -70,8 +68,7 @@ impl Features {
             all.push(feature)?;
             resolved.push((d.clone(), typed));
         }
-        let executed = expr::share(&resolved.iter().map(|(_, typed)| typed).collect::<Vec<_>>(), base.len());
-        Ok(Self { base, all, derived: resolved, executed })
+        Ok(Self { base, all, derived: resolved })
     }
 
     /// Returns the logged features.
@@ -101,27 +98,34 @@ impl Features {
     /// Returns a row over all slots. `values` are those of the logged features, in the order of
     /// [`base`](Self::base); derived features are computed when they are asked for.
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
-        FeatureRow { features: self, values, numbers: &[] }
+        FeatureRow { features: self, values, shared: &[], numbers: &[] }
     }
 
-    /// Returns the expression by which a row computes a derived feature.
-    pub(crate) fn executed(&self, derived: usize) -> &Expr {
-        &self.executed[derived]
+    /// Returns the expressions of the derived features, followed by the parts that they share. Those that the features in these
+    /// slots do not use are constants.
+    pub(crate) fn shared(&self, slots: impl IntoIterator<Item = usize>) -> Vec<Expr> {
+        let first = self.base.len();
+        let mut used = vec![false; self.all.len()];
+        slots.into_iter().for_each(|slot| used[slot] = true);
+        let mut expressions = vec![&Expr::Bool(false); self.derived.len()];
+        for (at, (_, expression)) in self.derived.iter().enumerate().rev() {
+            if used[first + at] {
+                expression.for_each_feature(&mut |slot| used[slot.index] = true);
+                expressions[at] = expression;
+            }
+        }
+        expr::share(&expressions, first)
     }
 
-    /// Returns the number of the features, and of the parts that derived ones share.
-    pub(crate) fn executed_slots(&self) -> usize {
-        self.base.len() + self.executed.len()
-    }
-
-    /// Returns a row that reads or computes each number once. `numbers` has one [`UNKNOWN`] for each of the
-    /// [slots](Self::executed_slots).
+    /// Returns a row that computes each number once. `numbers` has one [`UNKNOWN`] for each of the
+    /// [`shared`](Self::shared) expressions.
     pub(crate) fn row_with<'a, R: Row + ?Sized>(
         &'a self,
         values: &'a R,
+        shared: &'a [Expr],
         numbers: &'a [Cell<f64>],
     ) -> FeatureRow<'a, R> {
-        FeatureRow { features: self, values, numbers }
+        FeatureRow { features: self, values, shared, numbers }
     }
 }
 
@@ -133,21 +137,24 @@ pub(crate) const UNKNOWN: f64 = f64::from_bits(0x7ff8_0000_0000_a17e);
 pub struct FeatureRow<'a, R: ?Sized = [Value]> {
     features: &'a Features,
     values: &'a R,
-    /// By slot: its number, if it is known; empty if none is kept.
+    /// The expressions to compute; empty: those of the derived features.
+    shared: &'a [Expr],
+    /// By expression: its number, if it is known; empty if none is kept.
     numbers: &'a [Cell<f64>],
 }
 
-impl<R: Row + ?Sized> FeatureRow<'_, R> {
+impl<'a, R: Row + ?Sized> FeatureRow<'a, R> {
+    fn expression(&self, at: usize) -> Option<&'a Expr> {
+        self.shared.get(at).or_else(|| self.features.derived.get(at).map(|(_, expression)| expression))
+    }
+
     /// Kept out of line so that reading a known number needs no call.
     #[inline(never)]
-    fn compute(&self, slot: usize) -> f64 {
-        let x = match slot.checked_sub(self.features.base.len()) {
-            None => self.values.number(slot),
-            Some(at) => self.features.executed.get(at).map_or(f64::NAN, |expression| expression.number(self)),
-        };
+    fn compute(&self, at: usize) -> f64 {
+        let x = self.expression(at).map_or(f64::NAN, |expression| expression.number(self));
         // An undefined number has one form: a program's own NaN could look unknown.
         let x = if x.is_nan() { f64::NAN } else { x };
-        if let Some(number) = self.numbers.get(slot) {
+        if let Some(number) = self.numbers.get(at) {
             number.set(x);
         }
         x
@@ -157,9 +164,10 @@ impl<R: Row + ?Sized> FeatureRow<'_, R> {
 impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
     #[inline]
     fn number(&self, slot: usize) -> f64 {
-        match self.numbers.get(slot).map(Cell::get) {
+        let Some(at) = slot.checked_sub(self.features.base.len()) else { return self.values.number(slot) };
+        match self.numbers.get(at).map(Cell::get) {
             Some(x) if x.to_bits() != UNKNOWN.to_bits() => x,
-            _ => self.compute(slot),
+            _ => self.compute(at),
         }
     }
 
@@ -167,7 +175,7 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
     fn category(&self, slot: usize) -> Option<&str> {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.category(slot),
-            Some(i) => self.features.executed.get(i)?.category(self),
+            Some(at) => self.expression(at)?.category(self),
         }
     }
 }

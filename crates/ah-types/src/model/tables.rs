@@ -13,7 +13,7 @@ use super::boosters::ScoreTree;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::derived::UNKNOWN;
-use crate::expr::Type;
+use crate::expr::{Expr, Type};
 use crate::row::Row;
 use crate::tree::{Column, Node, Test, Tree, contains};
 use crate::unsure::Unsure;
@@ -25,6 +25,8 @@ pub struct Tables {
     pub columns: Vec<Column>,
     /// By column.
     values: Vec<ColumnValue>,
+    /// The expressions of the derived features that tests compare, and what these share.
+    expressions: Vec<Expr>,
     /// The model's own tree. Its leaves are numbered in the order of the model's nodes.
     pub nodes: Vec<ah_decide::Node>,
     /// By leaf: the number of its ranking.
@@ -102,6 +104,7 @@ impl Tables {
         fill_leaves(&mut parts, &rankings, &ends, is_boosted);
         Self {
             values: columns.iter().map(|column| ColumnValue::new(model, column)).collect(),
+            expressions: model.features.shared(columns.iter().map(|column| column.slot)),
             nodes: lay_out(&model.tree, &columns),
             boosters: BoosterTables::new(model, &columns),
             columns: columns.into_iter().cloned().collect(),
@@ -131,9 +134,9 @@ impl Tables {
         }
         // Resized in place: a list that is made at once is moved, which takes longer than filling it.
         let mut numbers: SmallVec<[Cell<f64>; ON_STACK]> = SmallVec::new();
-        numbers.resize(model.features.executed_slots(), Cell::new(UNKNOWN));
-        let row = model.features.row_with(&logged, &numbers);
-        let value = |column: usize| self.values[column].of(model, &row);
+        numbers.resize(self.expressions.len(), Cell::new(UNKNOWN));
+        let row = model.features.row_with(&logged, &self.expressions, &numbers);
+        let value = |column: usize| self.values[column].of(model, &self.expressions, &row);
         let unsure = |column: usize| {
             let column = &self.columns[column];
             model.column_value(column, &row).err().unwrap_or(Unsure::Undefined(column.slot))
@@ -190,19 +193,20 @@ impl ColumnValue {
     }
 
     #[inline]
-    fn of(&self, model: &Model, row: &impl Row) -> f64 {
+    fn of(&self, model: &Model, expressions: &[Expr], row: &impl Row) -> f64 {
         match self {
             Self::Number { slot, undefined } => {
                 let x = row.number(*slot);
                 if x.is_nan() { *undefined } else { x }
             }
             Self::Truth(at, values) => {
-                let truth = model.features.executed(*at).truth(row);
-                truth.map_or(f64::NAN, |truth| values[usize::from(truth)])
+                expressions[*at].truth(row).map_or(f64::NAN, |truth| values[usize::from(truth)])
             }
             Self::Category(slot, known) => {
-                let position =
-                    |name| model.categories[*slot].binary_search_by(|known| known.as_str().cmp(name)).ok();
+                let position = |name| match &*model.categories[*slot] {
+                    few if few.len() <= 8 => few.iter().position(|known| known == name),
+                    many => many.binary_search_by(|known| known.as_str().cmp(name)).ok(),
+                };
                 row.category(*slot).and_then(position).map_or(f64::NAN, |at| f64::from(known[at]))
             }
         }

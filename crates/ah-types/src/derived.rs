@@ -116,17 +116,6 @@ impl Features {
         }
         expr::share(&expressions, first)
     }
-
-    /// Returns a row that computes each number once. `numbers` has one [`UNKNOWN`] for each of the
-    /// [`shared`](Self::shared) expressions.
-    pub(crate) fn row_with<'a, R: Row + ?Sized>(
-        &'a self,
-        values: &'a R,
-        shared: &'a [Expr],
-        numbers: &'a [Cell<f64>],
-    ) -> FeatureRow<'a, R> {
-        FeatureRow { features: self, values, shared, numbers }
-    }
 }
 
 /// A number that is not known yet: a NaN that no operation returns.
@@ -135,12 +124,12 @@ pub(crate) const UNKNOWN: f64 = f64::from_bits(0x7ff8_0000_0000_a17e);
 /// See [`Features::row`].
 #[derive(Clone, Copy, Debug)]
 pub struct FeatureRow<'a, R: ?Sized = [Value]> {
-    features: &'a Features,
-    values: &'a R,
-    /// The expressions to compute; empty: those of the derived features.
-    shared: &'a [Expr],
-    /// By expression: its number, if it is known; empty if none is kept.
-    numbers: &'a [Cell<f64>],
+    pub(crate) features: &'a Features,
+    pub(crate) values: &'a R,
+    /// The [expressions](Features::shared) to compute; empty: those of the derived features.
+    pub(crate) shared: &'a [Expr],
+    /// By expression: its number, or [`UNKNOWN`]; empty if none is kept.
+    pub(crate) numbers: &'a [Cell<f64>],
 }
 
 impl<'a, R: Row + ?Sized> FeatureRow<'a, R> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::Value;
+use crate::context::{Value, bool_name};
 
 /// A value of a field, or in TOML.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,14 +60,10 @@ impl FieldValue {
     }
 
     fn parse(text: &str) -> Self {
-        if let Ok(truth) = text.to_ascii_lowercase().parse()
-            && matches!(text, "True" | "False")
-        {
-            return Self::Truth(truth);
-        }
-        match (text.parse::<i64>(), text.parse::<f64>()) {
-            (Ok(whole), _) if whole.to_string() == text => Self::Integer(whole),
-            (_, Ok(number)) if number.is_finite() && text.contains('.') => Self::Number(number),
+        match (text, text.parse::<i64>(), text.parse::<f64>()) {
+            ("True" | "False", ..) => Self::Truth(text == "True"),
+            (_, Ok(whole), _) if whole.to_string() == text => Self::Integer(whole),
+            (.., Ok(number)) if number.is_finite() && text.contains('.') => Self::Number(number),
             _ => Self::Text(text.to_owned()),
         }
     }
@@ -78,8 +74,7 @@ impl fmt::Display for FieldValue {
         match self {
             Self::Integer(whole) => write!(f, "{whole}"),
             Self::Number(x) => write!(f, "{x:?}"),
-            Self::Truth(true) => f.write_str("True"),
-            Self::Truth(false) => f.write_str("False"),
+            Self::Truth(truth) => f.write_str(bool_name(*truth)),
             Self::Text(text) => f.write_str(text),
         }
     }

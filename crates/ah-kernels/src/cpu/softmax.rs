@@ -10,7 +10,7 @@ use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 /// Most elements in a drawn input: 16 MiB, beyond the caches of one core.
 const MAX_ELEMENTS: u64 = 4 << 20;
-/// Largest ‖found − expected‖ / ‖expected‖: the roundings of float32 and of a polynomial exponential.
+/// Largest ‖found − expected‖ / ‖expected‖: the roundings of float32.
 const TOLERANCE: f64 = 1e-5;
 
 /// Measures `softmax` on the processor.

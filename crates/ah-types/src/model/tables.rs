@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::boosters::ScoreTree;
 use super::data::Model;
 use crate::choice::ChoiceId;
-use crate::derived::UNKNOWN;
+use crate::derived::{FeatureRow, UNKNOWN};
 use crate::expr::{Expr, Type};
 use crate::row::Row;
 use crate::tree::{Column, Node, Test, Tree, contains};
@@ -135,7 +135,12 @@ impl Tables {
         // Resized in place: a list that is made at once is moved, which takes longer than filling it.
         let mut numbers: SmallVec<[Cell<f64>; ON_STACK]> = SmallVec::new();
         numbers.resize(self.expressions.len(), Cell::new(UNKNOWN));
-        let row = model.features.row_with(&logged, &self.expressions, &numbers);
+        let row = FeatureRow {
+            features: &model.features,
+            values: &logged,
+            shared: &self.expressions,
+            numbers: &numbers,
+        };
         let value = |column: usize| self.values[column].of(model, &self.expressions, &row);
         let unsure = |column: usize| {
             let column = &self.columns[column];

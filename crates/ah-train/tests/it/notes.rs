@@ -168,3 +168,16 @@ fn a_hidden_feature_is_said() {
     let (_, stderr) = run.write("hidden.txt", log(3.0)).learns(&["hidden.txt"]);
     assert!(stderr.contains("a feature that tells these runs apart is missing"), "{stderr}");
 }
+
+#[test]
+fn figures_of_a_few_held_out_inputs_are_called_rough() {
+    for (inputs, is_rough) in [(60, true), (300, false)] {
+        let run = Run::new();
+        let (_, stderr) = run.write("log.txt", risky(inputs, 0.0, 1.0)).learns(&["log.txt"]);
+        assert_eq!(
+            stderr.contains("were held out, so these figures are rough"),
+            is_rough,
+            "{inputs}: {stderr}"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 //! ("augmented" in PyTorch).
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -101,20 +102,14 @@ impl Features {
         FeatureRow { features: self, values, shared: &[], numbers: &[] }
     }
 
-    /// Returns the expressions of the derived features, followed by the parts that they share. Those that the features in these
-    /// slots do not use are constants.
-    pub(crate) fn shared(&self, slots: impl IntoIterator<Item = usize>) -> Vec<Expr> {
-        let first = self.base.len();
-        let mut used = vec![false; self.all.len()];
-        slots.into_iter().for_each(|slot| used[slot] = true);
-        let mut expressions = vec![&Expr::Bool(false); self.derived.len()];
-        for (at, (_, expression)) in self.derived.iter().enumerate().rev() {
-            if used[first + at] {
-                expression.for_each_feature(&mut |slot| used[slot.index] = true);
-                expressions[at] = expression;
-            }
-        }
-        expr::share(&expressions, first)
+    /// Returns the expressions of the derived features, followed by the parts that they share. Those in no slot of `used` are
+    /// constants; it has each slot that one of its slots uses.
+    pub(crate) fn shared(&self, used: &BTreeSet<usize>) -> Vec<Expr> {
+        let (first, unused) = (self.base.len(), &Expr::Bool(false));
+        let expressions = (first..).zip(&self.derived);
+        let expressions =
+            expressions.map(|(slot, (_, typed))| if used.contains(&slot) { typed } else { unused });
+        expr::share(&expressions.collect::<Vec<_>>(), first)
     }
 }
 
@@ -133,7 +128,8 @@ pub struct FeatureRow<'a, R: ?Sized = [Value]> {
 }
 
 impl<'a, R: Row + ?Sized> FeatureRow<'a, R> {
-    fn expression(&self, at: usize) -> Option<&'a Expr> {
+    /// Returns the expression of a derived feature or of a shared part.
+    pub(crate) fn expression(&self, at: usize) -> Option<&'a Expr> {
         self.shared.get(at).or_else(|| self.features.derived.get(at).map(|(_, expression)| expression))
     }
 

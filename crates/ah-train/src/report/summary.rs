@@ -227,10 +227,10 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
-    notes.extend(trained.plan.call_site.note().filter(|_| constant(&trained.model).is_none()));
+    let (inputs, is_asked) = (comparison.model.inputs, constant(&trained.model).is_none());
+    notes.extend(trained.plan.call_site.note().filter(|_| is_asked));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
-    let inputs = comparison.model.inputs;
-    if inputs < ENOUGH_HELD_OUT && constant(&trained.model).is_none() {
+    if inputs < ENOUGH_HELD_OUT && is_asked {
         notes.push(format!("only {inputs} inputs were held out, so these figures are rough; measure more"));
     }
     notes.extend(not_offered(trained));

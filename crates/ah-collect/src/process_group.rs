@@ -25,7 +25,8 @@ pub(crate) fn end_all() {
 /// A process and all that it starts. Ctrl-C does not reach it. It ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct ProcessGroup {
-    child: Child,
+    /// The process that was started.
+    pub(crate) child: Child,
     /// The end of the process, once it was waited for: from then on its id may belong to another one.
     status: Option<ExitStatus>,
 }
@@ -37,11 +38,6 @@ impl ProcessGroup {
         lock(&RUNNING).push(child.id());
         tell_guard('+', child.id());
         Ok(Self { child, status: None })
-    }
-
-    /// Returns the process that was started.
-    pub(crate) fn child(&mut self) -> &mut Child {
-        &mut self.child
     }
 
     /// Waits until the process has ended, and ends it after this time. Returns whether it ended by itself. Its id remains

@@ -150,6 +150,11 @@ def misbehave(ask, at):
         for i in range(8):
             time.sleep(0.1)
             answer(working=f"{i} of 8")
+    if MODE == "says for long that it is alive" and not os.path.exists("said"):
+        open("said", "w").close()
+        for _ in range(52):
+            time.sleep(0.1)
+            answer(working="")
     return None
 
 

@@ -121,7 +121,9 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         for (choice, ms) in fastest {
             let lane = &mut self.race.lanes[choice.index()];
             if !self.policy.cold {
-                lane.runs = runs_a_sample(self.policy.min_sample_ms, ms);
+                // As many as fill a sample.
+                let runs = (self.policy.min_sample_ms / ms).ceil();
+                lane.runs = runs.clamp(1.0, f64::from(MAX_RUNS)) as u32;
             }
             lane.burst = within(self.policy.budget_ms, ms, self.policy.burst);
         }
@@ -209,11 +211,6 @@ pub(crate) fn are_times(times: Times) -> Result<Times, Failure> {
 /// Returns the number of samples in a row that the budget holds, at least one.
 fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
     (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32
-}
-
-/// Returns the number of runs that fill a sample.
-fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
-    (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32
 }
 
 #[cfg(test)]

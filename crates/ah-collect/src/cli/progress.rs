@@ -39,9 +39,9 @@ pub(crate) fn finish() {
     lock(&RUN).take().iter().for_each(|progress| progress.bar.finish_and_clear());
 }
 
-/// Shows what a worker works on, in a long request of a run.
+/// Shows what a worker works on, in a long request of a run; an empty text only says that it is alive.
 pub(crate) fn working(text: &str) {
-    if let Some(progress) = &mut *lock(&RUN) {
+    if let (Some(progress), false) = (&mut *lock(&RUN), text.is_empty()) {
         progress.show(text, false, || format!("{text}\n"));
     }
 }

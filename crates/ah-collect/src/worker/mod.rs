@@ -7,6 +7,7 @@
 //! checks what a worker describes.
 
 mod description;
+mod plausible;
 mod process;
 #[cfg(any(test, feature = "fuzzing"))]
 mod scripted;
@@ -26,6 +27,7 @@ use process::{Fault, GRACE, Process};
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
+pub use plausible::plausible;
 pub use process::{Limits, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;

@@ -89,7 +89,7 @@ impl Process {
         let mut group = ProcessGroup::start(command).map_err(|e| {
             format!("cannot start a worker process, {}: {e}", command.get_program().display())
         })?;
-        let child = group.child();
+        let child = &mut group.child;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the worker process has no pipes".to_owned());
         };

@@ -104,12 +104,19 @@ fn a_process_that_left_the_group_and_keeps_standard_error_holds_nobody_up() {
 
 #[test]
 fn noise_and_patience_cost_nothing() {
-    for (mode, limit) in
-        [("floods standard output", "20"), ("floods standard error", "20"), ("works for long", "0.7")]
-    {
+    let modes = [
+        ("floods standard output", "20"),
+        ("floods standard error", "20"),
+        ("works for long", "0.7"),
+        ("says for long that it is alive", "0.7"),
+    ];
+    for (mode, limit) in modes {
         let folder = Folder::new();
         let Some(mut command) = worker(&folder, mode, 1) else { return };
-        succeed(command.args(["--hang-seconds", limit, "--inputs"]).arg(list(&folder)));
+        let output =
+            command.args(["--hang-seconds", limit, "--inputs"]).arg(list(&folder)).assert().success();
+        let shown = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(!shown.contains("\n\n"), "{mode}: {shown}");
         let log = read(&folder);
         assert!(log.inputs.len() == 2 && log.samples.iter().all(|s| s.feedback.is_finite()), "{mode}");
     }

@@ -43,11 +43,6 @@ impl Formula {
         Self::Ratio(over, under)
     }
 
-    /// Returns true for a product of features over that of others.
-    pub fn is_quotient(&self) -> bool {
-        matches!(self, Self::Ratio(_, under) if !under.is_empty())
-    }
-
     /// Returns the derived feature of this formula. `names` are the features' names by slot, as the
     /// expression language writes them.
     pub fn derived(&self, names: &[String]) -> DerivedFeature {

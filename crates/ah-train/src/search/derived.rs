@@ -67,7 +67,9 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
         candidates.retain(|formula| !tournament.is_logged(formula));
         // Few inputs need quotients (without them pad_mm loses 1.0046 instead of 1.0037). On many inputs quotients win by
         // chance (with them the forward convolutions lose 1.0452 instead of 1.0423).
-        candidates.retain(|formula| !is_large || !formula.is_quotient());
+        let is_quotient =
+            |formula: &Formula| matches!(formula, Formula::Ratio(_, under) if !under.is_empty());
+        candidates.retain(|formula| !is_large || !is_quotient(formula));
         best = tournament.best(&Vec::from_iter(candidates), stage);
     }
     // The tournament may not have seen the input where a formula divides by zero.

@@ -169,6 +169,26 @@ fn a_hidden_feature_is_said() {
     assert!(stderr.contains("a feature that tells these runs apart is missing"), "{stderr}");
 }
 
+/// A choice that saves 0.04 % on half of the inputs, or 4 %, and costs as much on the others.
+#[test]
+fn a_gain_that_rounds_to_none_is_no_gain() {
+    for (share, is_gain) in [(4e-4, false), (0.04, true)] {
+        let log = risky(300, 0.0, 1.0);
+        let log = log.lines().map(|line| match line.rsplit_once(",other,") {
+            Some((input, time)) => {
+                let is_less = time.parse::<f64>().unwrap() < 1.0;
+                format!("{input},other,{:e}\n", 1.0 + if is_less { -share } else { share })
+            }
+            None => format!("{line}\n"),
+        });
+        let run = Run::new();
+        let (out, _) =
+            run.write("log.txt", log.collect::<String>()).learns(&["log.txt", "--fallback", "usual"]);
+        assert_eq!(out.starts_with("Take T"), is_gain, "{out}");
+        assert_eq!(out.contains("always take usual: T shows no gain"), !is_gain, "{out}");
+    }
+}
+
 #[test]
 fn figures_of_a_few_held_out_inputs_are_called_rough() {
     for (inputs, is_rough) in [(60, true), (300, false)] {

@@ -35,6 +35,9 @@ pub fn columns(numbers: &Numbers, timings: &[Timing], seed: u64) -> Vec<Column> 
 
 /// Returns numbers of inputs, fields and tile counts, and products of two of a kind.
 fn candidates(numbers: &Numbers) -> Vec<Column> {
+    // Whole numbers from 1 on, not all small. A choice may have none.
+    let is_whole = |x: &f64| x.is_nan() || *x >= 1.0 && x.fract() == 0.0;
+    let are_sizes = |values: &[f64]| values.iter().all(is_whole) && values.iter().any(|x| *x >= 8.0);
     let sizes = |values: &[Vec<f64>], most| -> Vec<usize> {
         (0..values.len()).filter(|&at| are_sizes(&values[at])).take(most).collect()
     };
@@ -56,10 +59,4 @@ fn candidates(numbers: &Numbers) -> Vec<Column> {
         }
     }
     columns
-}
-
-/// Returns whether these may be sizes: whole numbers from 1 on, not all small. A choice may have none.
-fn are_sizes(values: &[f64]) -> bool {
-    let is_whole = |x: &f64| x.is_nan() || *x >= 1.0 && x.fract() == 0.0;
-    values.iter().all(is_whole) && values.iter().any(|x| *x >= 8.0)
 }

@@ -29,7 +29,8 @@ pub struct Environment {
     pub log_path: Option<PathBuf>,
     /// `AUTOHEURISTIC_PATH`.
     pub model_folders: Vec<PathBuf>,
-    /// The user's cache folder, for logs and picks; `None` if the user has none.
+    /// The user's own cache folder, for logs and picks, which no users share: `XDG_CACHE_HOME` or `~/.cache`, on Windows the local
+    /// application data; `None` if the user has none. Without `HOME` the user database has the home folder.
     pub cache_folder: Option<PathBuf>,
     /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all names (`None`).
     pub forced_kernels: Vec<(Option<String>, usize)>,
@@ -48,9 +49,10 @@ impl Environment {
     /// Returns the environment of this process, as it was at the first call.
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<Environment> = OnceLock::new();
-        CURRENT.get_or_init(|| Self {
-            cache_folder: user_cache_folder(),
-            ..Self::read(|name| std::env::var_os(name))
+        CURRENT.get_or_init(|| {
+            let own = choose_base_strategy().ok().map(|strategy| strategy.cache_dir());
+            let cache_folder = own.filter(|folder| folder.is_absolute());
+            Self { cache_folder, ..Self::read(|name| std::env::var_os(name)) }
         })
     }
 
@@ -108,14 +110,6 @@ impl Environment {
     fn own_folder(&self) -> Option<PathBuf> {
         Some(self.cache_folder.as_ref()?.join("autoheuristic"))
     }
-}
-
-/// Returns the user's own cache folder: `XDG_CACHE_HOME` or `~/.cache`, on Windows the local application
-/// data. The home folder comes from the user database if `HOME` is not set. Never a folder that users
-/// share.
-fn user_cache_folder() -> Option<PathBuf> {
-    let folder = choose_base_strategy().ok()?.cache_dir();
-    folder.is_absolute().then_some(folder)
 }
 
 /// Parses `1`, or `softmax=1,mm=0`.

@@ -35,8 +35,8 @@ pub struct TrainedModel {
     pub held_out: TestReport,
     /// The share of the time that a heuristic for Rust alone saves, where none pays for the slower targets.
     pub saved_in_rust: Option<f64>,
-    /// What is taken without a promise where only one choice keeps it, and the share of the time that this saves: one choice
-    /// everywhere, or else a heuristic.
+    /// What is taken without a promise where only one choice keeps it, or where it is dear, and the share of the time that this
+    /// saves: one choice everywhere, or else a heuristic.
     pub saved_without_promise: Option<(Option<String>, f64)>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
@@ -68,22 +68,28 @@ pub enum NoPromise {
     Unkept,
 }
 
-/// Learns from the logs of `params`. Where the model takes one choice everywhere, learns again to say what that costs.
+/// A promise that costs a greater share of the time has its price said.
+const DEAR: f64 = 0.05;
+
+/// Learns from the logs of `params`. Where the model takes one choice everywhere, or its promise is dear, learns again to say what
+/// that costs.
 ///
 /// # Errors
 /// [`Error`] in one sentence.
 pub fn train(params: &Params) -> Result<TrainedModel, Error> {
     let start = Instant::now();
     let trained = train_once(params)?;
-    if decisions::constant(&trained.model).is_none() {
+    let (plan, held_out) = (&trained.plan, &trained.held_out);
+    let is_constant = decisions::constant(&trained.model).is_some();
+    let is_dear = held_out.always.slowdown < held_out.evaluation.comparison.model.slowdown * (1.0 - DEAR);
+    if !is_constant && !is_dear {
         return Ok(trained);
     }
-    let plan = &trained.plan;
     let with = |other: Params| Ok::<_, Error>(saved(&trained, &train_once(&other)?));
     let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
     let saved_without_promise = without_promise.map(with).transpose()?.flatten();
     let rust = vec![Target::Rust];
-    let is_slower = !plan.call_site.is_free() && plan.call_site.targets != rust;
+    let is_slower = is_constant && !plan.call_site.is_free() && plan.call_site.targets != rust;
     let in_rust = is_slower.then(|| with(Params { targets: rust, ..params.clone() })).transpose()?.flatten();
     let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
     Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })

@@ -51,8 +51,12 @@ pub fn reload_models() {
 
 /// Returns the models of a folder. A file that holds no valid model keeps its old one, and so does a folder that cannot be read.
 fn read(folder: &Path, mut old: Models) -> Models {
+    let is_model = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (name.ends_with(".json") || name.ends_with(".json.gz")) && !name.starts_with('.') && path.is_file()
+    };
     let files: Vec<PathBuf> = match std::fs::read_dir(folder) {
-        Ok(entries) => entries.flatten().map(|entry| entry.path()).filter(|path| is_model(path)).collect(),
+        Ok(entries) => entries.flatten().map(|entry| entry.path()).filter(is_model).collect(),
         Err(_) if folder.is_file() => vec![folder.to_owned()],
         Err(error) => {
             // A folder that does not exist yet may be made later.
@@ -80,10 +84,4 @@ fn read(folder: &Path, mut old: Models) -> Models {
         }
     }
     models
-}
-
-/// Returns whether this entry of a folder is a model's file.
-fn is_model(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    (name.ends_with(".json") || name.ends_with(".json.gz")) && !name.starts_with('.') && path.is_file()
 }

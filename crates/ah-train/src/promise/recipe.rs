@@ -47,15 +47,8 @@ pub struct View {
 impl View {
     /// Returns the features as a fit to these inputs sees them.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Self {
-        let found;
-        let dataset = match search::derived::is_worth_it(dataset) {
-            true => {
-                let derived = search::derived::find(dataset, inputs, plan.seed);
-                found = dataset.clone().with_derived(derived);
-                &found
-            }
-            false => dataset,
-        };
+        let found = search::derived::with_found(dataset, inputs, plan.seed);
+        let dataset = found.as_ref().unwrap_or(dataset);
         let left_out = search::features::not_worth_their_time(dataset, plan, inputs);
         Self {
             inputs: inputs.to_vec(),

@@ -43,13 +43,13 @@ const SHARE: f64 = 0.5;
 /// Logs with more features than this know their inputs: of formulas over so many, some win by chance.
 const MAX_LOGGED: usize = 32;
 
-/// Returns whether to look for derived features of a log whose optimization declares none.
-pub fn is_worth_it(dataset: &Dataset) -> bool {
-    dataset.ad_hoc && dataset.features.base().len() <= MAX_LOGGED
+/// Returns the dataset with the derived features that are found for these inputs, where its optimization declares none.
+pub fn with_found(dataset: &Dataset, training: &[u32], seed: u64) -> Option<Dataset> {
+    let is_worth_it = dataset.ad_hoc && dataset.features.base().len() <= MAX_LOGGED;
+    is_worth_it.then(|| dataset.clone().with_derived(find(dataset, training, seed)))
 }
 
-/// Finds derived features for these inputs.
-pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
+fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     let is_large = training.len() >= LARGE;
     let most = if is_large { MAX_INPUTS_OF_LARGE } else { MAX_INPUTS };
     let step = training.len().div_ceil(most).max(1);

@@ -189,6 +189,31 @@ fn a_gain_that_rounds_to_none_is_no_gain() {
     }
 }
 
+/// `other` saves a third on most inputs, and fails on one of 20, which no feature tells.
+#[test]
+fn a_dear_promise_has_its_price_said() {
+    let speedup = |out: &str| number(out.lines().nth(1).unwrap(), "").unwrap();
+    for (period, is_dear) in [(40, true), (4000, false)] {
+        let run = Run::new();
+        let failing = |(at, line): (usize, &str)| match line.rsplit_once(",other,") {
+            Some((input, _)) if at % period == 3 => format!("{input},other,inf\n"),
+            _ => format!("{line}\n"),
+        };
+        let log = risky(600, 0.0, 1.0);
+        run.write("log.txt", log.lines().enumerate().map(failing).collect::<String>());
+        let args = ["log.txt", "--fallback", "usual"];
+        let (out, notes) = run.learns(&args);
+        let saved = number(&notes, "the promise is dear: --max-risk none saves ");
+        assert_eq!(saved.is_some(), is_dear, "{out}{notes}");
+        if let Some(saved) = saved {
+            assert!(notes.contains(" % more, but takes a choice that fails on "), "{notes}");
+            let (always, _) = run.learns(&[&args[..], &["--max-risk", "none"]].concat());
+            let truth = 100.0 * (1.0 - speedup(&out) / speedup(&always));
+            assert!((saved - truth).abs() < 1.0, "{out}{notes}{always}");
+        }
+    }
+}
+
 #[test]
 fn figures_of_a_few_held_out_inputs_are_called_rough() {
     for (inputs, is_rough) in [(60, true), (300, false)] {

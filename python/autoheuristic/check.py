@@ -28,7 +28,8 @@ class Outputs:
         """Copies the tensors among the arguments, or those of them that are ``named``."""
         self._tolerance, self._compares = tolerance, compares
         self._named = named is not None
-        tensors = {name: value for name, value in arguments.items() if _is_tensor(value)}
+        of_tensors = ("clone", "copy_", "dtype", "data_ptr")
+        tensors = {name: value for name, value in arguments.items() if all(hasattr(value, own) for own in of_tensors)}
         self._tensors = {name: tensors[name] for name in named} if named is not None else tensors
         self._before = {name: tensor.clone() for name, tensor in self._tensors.items()}
         self._expected: dict[str, Any] = {}
@@ -75,10 +76,6 @@ class Outputs:
             return 0.0
         share = TOLERANCES.get(str(expected.dtype).split(".")[-1], 0.25) if self._tolerance is None else self._tolerance
         return share * float(_wide(expected).nan_to_num(0.0, 0.0, 0.0).abs().amax())
-
-
-def _is_tensor(value: Any) -> bool:
-    return all(hasattr(value, name) for name in ("clone", "copy_", "dtype", "data_ptr"))
 
 
 def _same(a: Any, b: Any) -> bool:

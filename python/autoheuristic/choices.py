@@ -24,7 +24,7 @@ def choice_name(config: Any) -> str:
     parts = [*sorted(config.kwargs.items()), ("num_warps", config.num_warps), ("num_stages", config.num_stages)]
     rare = ((name, getattr(config, name, default), default) for name, default in DEFAULTS.items())
     parts += ((name, value) for name, value, default in rare if value != default)
-    return "_".join(f"{key}={_text(value)}" for key, value in parts)
+    return "_".join(f"{key}={str(value).replace('_', '-').replace('=', '-')}" for key, value in parts)
 
 
 def choice_names(configs: Sequence[Any]) -> list[str]:
@@ -50,7 +50,3 @@ def distinct(configs: Sequence[Any]) -> list[Any]:
     for config in configs:
         found.setdefault(choice_name(config), config)
     return list(found.values())
-
-
-def _text(value: Any) -> str:
-    return str(value).replace("_", "-").replace("=", "-")

@@ -53,7 +53,6 @@ def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Pro
     work = work_of(compilations, each)
     for _ in work.run(seconds):
         each(f"compiling {len(work.jobs) - len(work.left)} of {len(work.jobs)}")
-        time.sleep(PAUSE)
     return {work.owners[job][1] for job in work.left if work.is_wanted(job)} if work.is_late else set()
 
 
@@ -62,12 +61,7 @@ def compile_in_background(compilations: Iterable[Compilation]) -> None:
     running = work_of(compilations).run(MOST_SECONDS)
     # The processes begin here, while no other thread compiles: its locks would stay locked in them.
     next(running, None)
-
-    def supervise() -> None:
-        for _ in running:
-            time.sleep(PAUSE)
-
-    threading.Thread(target=supervise, daemon=True).start()
+    threading.Thread(target=list, args=(running,), daemon=True).start()
 
 
 def work_of(compilations: Iterable[Compilation], each: Progress = lambda text: None) -> Work:
@@ -137,7 +131,7 @@ class Work:
         return fits.why_not(i) is None
 
     def run(self, seconds: float) -> Iterator[None]:
-        """Runs the jobs in as many processes as there are cores; yields between one look at them and the next.
+        """Runs the jobs in as many processes as there are cores; yields, and pauses, between two looks at them.
 
         One job alone is left to the launch.
         """
@@ -179,6 +173,7 @@ class Work:
                         begun += 1
                 children -= {child for child in children if _has_ended(child)}
                 yield
+                time.sleep(PAUSE)
                 self.is_late = lasted > (2 * seconds if is_over else max(2 * seconds, MOST_SECONDS))
             self._receive(results)
             self.is_late = bool(self.left) and time.monotonic() - begin > seconds

@@ -34,13 +34,10 @@ class Fits:
         for smaller, need in self._too_large.items():
             config, least = self._configs[index], self._configs[smaller]
             is_other = smaller != index and config.keys() == least.keys()
-            if is_other and all(_reaches(config[name], least[name]) for name in config):
+            pairs = ((value, least[name]) for name, value in config.items())
+            if is_other and all(a >= b if _is_size(a) and _is_size(b) else a == b for a, b in pairs):
                 return f"predicted not to fit: a smaller configuration needs {need} bytes of {self._limit}"
         return None
-
-
-def _reaches(value: Any, least: Any) -> bool:
-    return bool(value >= least) if _is_size(value) and _is_size(least) else bool(value == least)
 
 
 def _is_size(value: Any) -> bool:

@@ -49,7 +49,9 @@ class Kernel:
         self._all = frozenset(self.names)
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
         self.arg_names: Sequence[str] = autotuner.arg_names
-        self.jit = _innermost(autotuner.fn)
+        self.jit = autotuner.fn
+        while not inspect.isfunction(self.jit.fn):
+            self.jit = self.jit.fn  # Inside `triton.heuristics`.
         self.run = autotuner.fn.run
         tuned = {name for kwargs in self.all_kwargs for name in kwargs}
         self.constants = tuned | {self.jit.arg_names[i] for i in getattr(self.jit, "constexprs", ())}
@@ -183,10 +185,3 @@ def _kind(value: Any, is_constant: bool) -> tuple[Any, ...]:
 def _is_descriptor(value: Any) -> bool:
     """Whether an argument is a tensor descriptor, through which the tensor memory accelerator loads blocks."""
     return hasattr(value, "block_shape") and hasattr(value, "base")
-
-
-def _innermost(fn: Any) -> Any:
-    """Returns the kernel inside ``triton.heuristics``."""
-    while not inspect.isfunction(fn.fn):
-        fn = fn.fn
-    return fn

@@ -136,7 +136,10 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self.best_config: Any = None
         """What the last call launched."""
         if self.kernel.filled:
-            self.configs = [_with(config, self.kernel.filled) for config in self.configs]
+            # torch.compile needs a value for every parameter.
+            self.configs = [copy.copy(config) for config in self.configs]
+            for config in self.configs:
+                config.kwargs = {**self.kernel.filled, **config.kwargs}
             self.kernel.replace(self.configs)
         self.fallback = self._index_of(options.fallback)
         """The configuration that runs where the heuristic declines, by index."""
@@ -313,10 +316,3 @@ def heuristic_file(tuner: Tuner) -> Path:
     """Returns where ``autoheuristic tune`` writes a kernel's heuristic: beside the source of the kernel."""
     source = Path(tuner.base_fn.__code__.co_filename)
     return source.with_name(f"{file_name(tuner.base_fn.__name__)}.heuristic.py")
-
-
-def _with(config: Any, filled: Mapping[str, Any]) -> Any:
-    """Returns the configuration with these parameters too: torch.compile needs a value for every parameter."""
-    copied = copy.copy(config)
-    copied.kwargs = {**filled, **config.kwargs}
-    return copied

@@ -116,7 +116,11 @@ class Worker:
 
     def _prepare(self, request: Mapping[str, Any]) -> Answer:
         self._input = None  # Both inputs together may exceed the memory.
-        _seed(request["seed"])
+        # The random numbers of an input are those of its seed.
+        number = (request["seed"][0] * 1_000_003 + request["seed"][1]) % 2**31
+        random.seed(number)
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(number)
         try:
             kind, call, kept = self._planned(request["context"])
             kept = self._compiled_now([(kind, call, kept)], kept)
@@ -301,11 +305,3 @@ def _runs(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def _seed(seed: Sequence[int]) -> None:
-    """Makes the random numbers of an input those of its seed."""
-    number = (seed[0] * 1_000_003 + seed[1]) % 2**31
-    random.seed(number)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(number)

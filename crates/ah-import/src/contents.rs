@@ -81,7 +81,9 @@ impl Contents {
         let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
             .map_err(|e| Error::parameter("--features", "each column once", e.to_string()))?;
-        if contents.roles.rules.is_assumed && contents.are_mostly_short() {
+        let finite = || contents.times.iter().filter(|time| time.ms.is_finite());
+        let are_short = 2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count();
+        if contents.roles.rules.is_assumed && are_short {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
             return Err(Error::parameter("--unit", UNIT, found));
         }
@@ -241,12 +243,6 @@ impl Contents {
             warnings,
             ..self.counts
         }
-    }
-
-    /// Returns whether most times are so short that they are probably in another unit.
-    fn are_mostly_short(&self) -> bool {
-        let finite = || self.times.iter().filter(|time| time.ms.is_finite());
-        2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count()
     }
 
     /// Returns a sentence about rows that give one choice on one input very different times.

@@ -49,7 +49,8 @@ impl TimeRules {
             (false, Unit::Ns) => x / 1e6,
             (false, Unit::Us) => x / 1e3,
             (false, Unit::Ms) => x,
-            (false, Unit::S) => x * 1e3,
+            // A product would show that decimals are not exact: 1e-9 s is 1.0000000000000002e-6 ms.
+            (false, Unit::S) => format!("{x}e3").parse().unwrap_or(x),
         };
         // A number that is too large in milliseconds is not a failure.
         (ms > 0.0 && (ms.is_finite() || x.is_infinite())).then_some(ms)
@@ -93,6 +94,9 @@ mod tests {
         {
             assert_eq!(read(&TimeRules { unit, ..TimeRules::default() }, text), Ok(Some(0.0185)), "{unit:?}");
         }
+        let seconds = TimeRules { unit: Unit::S, ..TimeRules::default() };
+        assert_eq!([read(&seconds, "1e-9"), read(&seconds, "inf")], [Ok(Some(1e-6)), Ok(FAILED)]);
+        assert!(read(&seconds, "1e306").is_err(), "too large in milliseconds");
         let rules = TimeRules::default();
         for text in ["0", "-1", "-inf", "fast", "1.5ms", "0,5", "-0.0", "1e400"] {
             assert!(read(&rules, text).unwrap_err().starts_with("a time in milliseconds above 0"), "{text}");

@@ -95,9 +95,13 @@ impl fmt::Display for Fault {
     }
 }
 
+fn meaning(key: &str) -> &'static str {
+    if key.ends_with("commands_hash") { ", as the commands have changed" } else { "" }
+}
+
 /// A key whose value differs between two logs' metadata.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key} (log: {}, other: {})", reason(log), reason(other))]
+#[error("{key}{} (log: {}, other: {})", meaning(key), reason(log), reason(other))]
 pub struct Difference {
     /// For example `autoheuristic_rs.device.model`.
     pub key: String,

@@ -142,7 +142,10 @@ impl Picker {
             return kernel;
         }
         let Ok(key) = self.table.load().key(values) else { return fallback };
-        if self.is_served_by_fallback(key) {
+        // Calls that measure nothing any more must be cheap.
+        let is_full =
+            self.limit_reported.load(Ordering::Relaxed) && self.table.load().len() >= self.max_picks;
+        if is_full || lock(&self.given_up).contains(&key) {
             return fallback;
         }
         let miss = self.reason(values);
@@ -185,12 +188,6 @@ impl Picker {
         if !self.limit_reported.swap(true, Ordering::Relaxed) {
             self.report(Event::Limit { picks, miss });
         }
-    }
-
-    /// Returns true if calls with this key measure nothing any more. They must be cheap.
-    fn is_served_by_fallback(&self, key: u64) -> bool {
-        let is_full = || self.table.load().len() >= self.max_picks;
-        (self.limit_reported.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)
     }
 
     /// Returns why no pick serves these values, all of which are defined.

@@ -49,8 +49,8 @@ impl LogOptimization {
         match optimization.foreign_part(log) {
             None => Self { optimization, built_in, note: None },
             Some(part) => own(Some(format!(
-                "the log is named {} like a built-in optimization, which has not {part}; so the log alone declares the features \
-                 and the fallback",
+                "the log is named {} like a built-in optimization, but that one does not have {part}; so the log alone declares \
+                 the features and the fallback",
                 quoted(name)
             ))),
         }

@@ -50,7 +50,10 @@ impl Roles {
         let is_unused = |(at, _): &(usize, &String)| !of_features.contains(at) && !others.contains(at);
         let unused = table.columns.iter().enumerate().filter(is_unused).map(|(_, name)| name.clone());
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
-        let unit = params.unit.or_else(|| named_unit(params)).or(defaults.tool.map(|_| Unit::Ms));
+        // The unit that the names of all columns of `--time` end with.
+        let first = params.time.first().and_then(|column| Unit::named_by(column));
+        let of_columns = first.filter(|_| params.time.iter().all(|column| Unit::named_by(column) == first));
+        let unit = params.unit.or(of_columns).or(defaults.tool.map(|_| Unit::Ms));
         // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
         let named: Vec<&String> =
             times.iter().map(|c| &c.name).filter(|c| Unit::named_by(c).is_some()).collect();
@@ -89,12 +92,6 @@ impl Roles {
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
     }
-}
-
-/// Returns the unit that the names of all columns of `--time` end with.
-fn named_unit(params: &ImportParams) -> Option<Unit> {
-    let first = Unit::named_by(params.time.first()?);
-    first.filter(|_| params.time.iter().all(|column| Unit::named_by(column) == first))
 }
 
 struct Finder<'a> {

@@ -52,14 +52,7 @@ pub fn trained(trained: &TrainedModel) -> String {
 fn verdict(trained: &TrainedModel) -> String {
     let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
     let heuristic = &model.heuristic;
-    let of = match targets.split_last() {
-        Some((last, [])) => last.words().to_owned(),
-        Some((last, others)) => {
-            let others: Vec<&str> = others.iter().map(|target| target.words()).collect();
-            format!("{} and {}", others.join(", "), last.words())
-        }
-        None => String::new(),
-    };
+    let of = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(" and ");
     let Some(choice) = constant(model) else {
         // Cross-validation on the training part took it; the test part disagrees.
         if over_fallback(trained) > NO_GAIN {
@@ -128,8 +121,8 @@ fn promise_line(trained: &TrainedModel) -> String {
         NoPromise::NotAsked => "No promise was asked for: it declines only what it does not know.\n".into(),
         NoPromise::NoFallback => "No promise without a fallback (--fallback CHOICE).\n".into(),
         NoPromise::Estimates => {
-            "No promise: the inputs time few of the choices, and a promise must not rest on \
-                                 estimates. Time the kept choices on all inputs.\n"
+            "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
+                                 Time the kept choices on all inputs.\n"
                 .into()
         }
         NoPromise::TooFew { inputs, needed, asked: false } => {

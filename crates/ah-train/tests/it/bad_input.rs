@@ -291,6 +291,23 @@ fn a_fallback_that_the_log_lacks_gives_a_warning() {
 }
 
 #[test]
+fn a_number_that_counts_the_inputs_is_named() {
+    let run = Run::new();
+    for (step, is_counter) in [(1, true), (2, false)] {
+        let name = |(at, line): (usize, &str)| match at {
+            0 => line.replace("[\"m\"", "[\"id\",\"m\""),
+            1 => format!("id,{line}"),
+            _ => format!("{},{line}", step * ((at - 2) / 6)),
+        };
+        let lines: Vec<String> = log(300).lines().enumerate().map(name).collect();
+        run.write("a.txt", lines.join("\n") + "\n");
+        let (_, stderr) = run.learns(&["a.txt"]);
+        assert_eq!(stderr.contains("id counts the inputs, as a row's number does"), is_counter, "{stderr}");
+    }
+    run.learns(&["a.txt", "--exclude", "id"]);
+}
+
+#[test]
 fn a_category_for_each_input_is_left_out() {
     let run = Run::new();
     let name = |(at, line): (usize, &str)| match at {

@@ -194,8 +194,7 @@ impl Table {
     /// Returns true if this kernel panicked for such values.
     #[inline]
     pub(crate) fn has_panicked(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
-        !self.panics.is_empty()
-            && self.panics.iter().any(|(other, guards)| *other == kernel && holds(guards, values))
+        self.panics.iter().any(|(other, guards)| *other == kernel && holds(guards, values))
     }
 
     /// Remembers that this kernel panicked for these values. If it was their pick, the next best kernel takes its

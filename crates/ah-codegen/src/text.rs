@@ -14,21 +14,24 @@ pub fn shown(name: &str) -> String {
             break;
         }
         match c {
-            '`' | '\\' => text.push('\''),
+            '`' | '\\' | '"' => text.push('\''),
             // `*/` ends a C comment, `/*` warns inside one and nests in Rust, `"""` ends Python's
             // documentation, `??/` continues a line as a trigraph.
             '*' | '/' if text.ends_with(['*', '/']) => {
                 text.push(' ');
                 text.push(c);
             }
-            '"' => text.push('\''),
             '?' if text.ends_with('?') => text.push_str(" ?"),
-            ' '..='~' => text.push(c),
-            _ if c.is_alphanumeric() => text.push(c),
+            _ if readable(c) => text.push(c),
             _ => text.push_str(&format!("<{:x}>", u32::from(c))),
         }
     }
     text
+}
+
+/// Returns true for printable ASCII and for letters and digits of any script.
+fn readable(c: char) -> bool {
+    matches!(c, ' '..='~') || c.is_alphanumeric()
 }
 
 /// Returns [`shown`] as inline code of rustdoc and markdown.
@@ -58,9 +61,10 @@ pub fn markup(text: &str) -> String {
     escaped
 }
 
-/// Returns a string literal of Rust.
+/// Returns a string literal of Rust. Letters and digits of any script stay readable; other characters outside ASCII are escaped.
 pub fn rust_string(text: &str) -> String {
-    format!("\"{}\"", text.escape_default())
+    let escaped = |c: char| if c.is_alphanumeric() { c.to_string() } else { c.escape_default().to_string() };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
 /// Returns a string literal of C. Bytes outside ASCII become octal escapes, which end after three digits.
@@ -78,14 +82,14 @@ pub fn c_string(text: &str) -> String {
     literal
 }
 
-/// Returns a string literal of Python, in ASCII.
+/// Returns a string literal of Python, escaped like [`rust_string`].
 pub fn python_string(text: &str) -> String {
     let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
     let mut literal = String::from(quote);
     for c in text.chars() {
         match c {
             _ if c == quote || c == '\\' => literal.extend(['\\', c]),
-            ' '..='~' => literal.push(c),
+            _ if readable(c) => literal.push(c),
             _ => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
         }
     }
@@ -98,11 +102,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_stay_comments() {
+    fn comments_and_strings_stay_what_they_are() {
         assert_eq!(shown("a*/b/*c**/\n\"\"\"`\\"), "a* /b/ *c* * /<a>''''\'");
         assert_eq!(shown("//* ??/"), "/ / * ? ?/");
         assert_eq!(shown("\u{202e}x\u{200b}"), "<202e>x<200b>");
         assert_eq!(shown(&"é".repeat(10_000)).chars().count(), SHOWN + 1);
+        assert_eq!(rust_string("快 ú\u{202e}\""), "\"快 ú\\u{202e}\\\"\"");
+        assert_eq!(python_string("快 ú\u{202e}\""), "'快 ú\\U0000202e\"'");
         assert_eq!(sentence("see [x](y) <b>"), "see \\[x\\](y) \\<b>");
     }
 }

@@ -5,11 +5,11 @@
 //! automatic dynamic shapes, `torch._dynamo.config.automatic_dynamic_shapes`). The bucket's bounds become guards of
 //! the pick.
 
-use std::hash::Hasher as _;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
 
 use ah_types::Scalar;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxBuildHasher, FxHasher};
 
 use super::guard::{Bucket, Guard};
 
@@ -94,7 +94,7 @@ impl Treatment {
             (Self::Bucket(dimension), Scalar::Number(x)) if x > 0.0 => Some(dimension.component(x)),
             // Adding 0 makes -0 and 0 one key.
             (Self::Bucket(_) | Self::Exact, Scalar::Number(x)) if !x.is_nan() => Some((x + 0.0).to_bits()),
-            (Self::Category, value) => value.category().map(text_hash),
+            (Self::Category, value) => value.category().map(|text| FxBuildHasher.hash_one(text)),
             _ => None,
         }
     }
@@ -120,13 +120,6 @@ pub(super) fn shape_key(treatments: &[Treatment], values: &[Scalar<'_>]) -> Resu
         hasher.write_u64(values.get(slot).and_then(|value| treatment.component(*value)).ok_or(slot)?);
     }
     Ok(hasher.finish())
-}
-
-#[inline]
-fn text_hash(text: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -107,10 +107,12 @@ impl Builder<'_, '_> {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
                 // `k % 2 == 0` needs no name.
-                match derived.ty() == Type::Bool && value.text.len() <= SHORT {
+                let value = match derived.ty() == Type::Bool && value.text.len() <= SHORT {
                     true => value,
                     false => self.assign(name, Some(slot), derived.ty(), value),
-                }
+                };
+                self.known.parts.insert(derived.clone(), value.clone());
+                value
             }
             None => {
                 let given = self.syntax.logged(self.model, self.names, slot);

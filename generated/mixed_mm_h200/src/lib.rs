@@ -538,7 +538,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if k_times_n > 30000000.0 {
             return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3); // 23, 1.006, 1.067
         }
-        let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64 + c.m as f64 * c.n as f64;
+        let part_1 = c.m as f64 * c.k as f64 + k_times_n + c.m as f64 * c.n as f64;
         let arith_intensity = c.m as f64 * c.k as f64 * c.n as f64 / part_1;
         if arith_intensity <= 114.6 {
             return Some(Choice::ExternFallbackMixedMm); // 3, 1.003, 1.008

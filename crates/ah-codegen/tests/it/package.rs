@@ -366,6 +366,23 @@ fn the_path_knows_both_sides_of_a_comparison() {
     }
 }
 
+/// A product once was computed again where another feature is the trailing zeros of it.
+#[test]
+fn what_a_feature_has_computed_is_not_computed_again() {
+    let derived = [("p", "m * k"), ("zeros", "ctz(m * k)"), ("quotient", "m * k / 7")];
+    let derived =
+        derived.map(|(name, text)| ah_types::DerivedFeature { name: name.into(), expression: text.into() });
+    let logged = Schema::new(["m", "k"].map(Feature::numerical)).unwrap();
+    let mut model = split(Features::new(logged, &derived).unwrap(), 2, 100.0);
+    let split = |slot, right| Node::Split { test: ah_types::Test::number(slot, 5.0), right };
+    let [one, two] = [1, 2].map(|at| model.tree.nodes[at].clone());
+    model.tree.nodes = vec![split(2, 4), split(3, 3), one.clone(), two.clone(), split(4, 6), one, two];
+    let folder = tempfile::tempdir().unwrap();
+    generate_at(&model, &PYTHON, folder.path()).unwrap();
+    let code = fs::read_to_string(folder.path().join("small.py")).unwrap();
+    assert_eq!(code.matches(" * k").count(), 1, "{code}");
+}
+
 /// Parts of a wide quotient are computed before the condition that keeps its divisor from 0.
 #[test]
 fn python_divides_by_nothing_outside_of_a_condition() {

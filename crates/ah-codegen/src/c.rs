@@ -13,8 +13,7 @@ use crate::target::{Output, Request, Target};
 use crate::text::c_string;
 
 /// A header for C, C++ and CUDA.
-pub const C: Target =
-    Target { name: "c", usage, endings: &["h", "hh", "hpp", "hxx", "cuh"], has_rankings: false, files };
+pub const C: Target = Target { name: "c", usage, endings: &["h", "hh", "hpp", "hxx", "cuh"], files };
 
 /// How C writes code.
 static LANGUAGE: Language = Language {

@@ -199,7 +199,6 @@ pub const PYTHON: Target = Target {
     name: "python",
     usage: |place, _| format!("ask it: from {} import choose", stem(place)),
     endings: &["py"],
-    has_rankings: false,
     files: |request| file(request, "python/module.py", ""),
 };
 
@@ -213,7 +212,6 @@ pub const TRITON: Target = Target {
         )
     },
     endings: &["py"],
-    has_rankings: true,
     files: |request| file(request, "triton/prune.py", "_prune"),
 };
 
@@ -222,7 +220,6 @@ pub const INDUCTOR: Target = Target {
     name: "inductor",
     usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
     endings: &["py"],
-    has_rankings: true,
     files: |request| file(request, "inductor/plugin.py", "_inductor"),
 };
 
@@ -231,7 +228,6 @@ pub const PYTORCH: Target = Target {
     name: "pytorch",
     usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     endings: &["py"],
-    has_rankings: true,
     files: |request| {
         let (mut values, names, planned) = values(request)?;
         let heuristic = &request.model.heuristic;

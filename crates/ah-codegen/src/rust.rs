@@ -18,7 +18,7 @@ use crate::target::{Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
-pub const RUST: Target = Target { name: "rust", usage, endings: &["rs"], has_rankings: false, files };
+pub const RUST: Target = Target { name: "rust", usage, endings: &["rs"], files };
 
 /// How Rust writes code.
 static LANGUAGE: Language = Language {

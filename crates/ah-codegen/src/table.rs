@@ -23,7 +23,6 @@ pub const TABLE: Target = Target {
     name: "table",
     usage: |_, _| "each row has its proof, or why it keeps the default".to_owned(),
     endings: &["json"],
-    has_rankings: false,
     files: |request| {
         let model = request.model;
         let missing = "--target table: expected --rows LOG, a log with the inputs that the table shall have";

@@ -16,8 +16,6 @@ pub struct Target {
     pub(crate) usage: fn(&Path, &str) -> String,
     /// The endings that the one file of `--into` may have.
     pub(crate) endings: &'static [&'static str],
-    /// Rankings are part of its files, whether they are asked for or not.
-    pub(crate) has_rankings: bool,
     /// Returns its files.
     pub(crate) files: fn(&Request<'_>) -> Result<Output, Error>,
 }

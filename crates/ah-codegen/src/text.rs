@@ -17,10 +17,7 @@ pub fn shown(name: &str) -> String {
             '`' | '\\' | '"' => text.push('\''),
             // `*/` ends a C comment, `/*` warns inside one and nests in Rust, `"""` ends Python's
             // documentation, `??/` continues a line as a trigraph.
-            '*' | '/' if text.ends_with(['*', '/']) => {
-                text.push(' ');
-                text.push(c);
-            }
+            '*' | '/' if text.ends_with(['*', '/']) => text.extend([' ', c]),
             '?' if text.ends_with('?') => text.push_str(" ?"),
             _ if readable(c) => text.push(c),
             _ => text.push_str(&format!("<{:x}>", u32::from(c))),
@@ -29,18 +26,16 @@ pub fn shown(name: &str) -> String {
     text
 }
 
-/// Returns true for printable ASCII and for letters and digits of any script.
+/// Returns true for printable ASCII and for letters and digits of any script, but not for marks, which join the character before.
 fn readable(c: char) -> bool {
-    matches!(c, ' '..='~') || c.is_alphanumeric()
+    matches!(c, ' '..='~') || c.is_alphanumeric() && c.escape_debug().len() == 1
 }
 
 /// Returns [`shown`] as inline code of rustdoc and markdown.
 pub fn code(name: &str) -> String {
-    let text = shown(name);
-    if text.trim().is_empty() {
-        "(no name)".to_owned()
-    } else {
-        format!("`{}`", text.trim().replace('|', "¦"))
+    match shown(name).trim() {
+        "" => "(no name)".to_owned(),
+        text => format!("`{}`", text.replace('|', "¦")),
     }
 }
 
@@ -63,8 +58,8 @@ pub fn markup(text: &str) -> String {
 
 /// Returns a string literal of Rust. Letters and digits of any script stay readable; other characters outside ASCII are escaped.
 pub fn rust_string(text: &str) -> String {
-    let escaped = |c: char| if c.is_alphanumeric() { c.to_string() } else { c.escape_default().to_string() };
-    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+    let plain = |c: char| if c > '~' && readable(c) { c.into() } else { c.escape_default().to_string() };
+    format!("\"{}\"", text.chars().map(plain).collect::<String>())
 }
 
 /// Returns a string literal of C. Bytes outside ASCII become octal escapes, which end after three digits.
@@ -107,7 +102,7 @@ mod tests {
         assert_eq!(shown("//* ??/"), "/ / * ? ?/");
         assert_eq!(shown("\u{202e}x\u{200b}"), "<202e>x<200b>");
         assert_eq!(shown(&"é".repeat(10_000)).chars().count(), SHOWN + 1);
-        assert_eq!(rust_string("快 ú\u{202e}\""), "\"快 ú\\u{202e}\\\"\"");
+        assert_eq!(rust_string("快 ú\u{5c7}\u{202e}\""), "\"快 ú\\u{5c7}\\u{202e}\\\"\"");
         assert_eq!(python_string("快 ú\u{202e}\""), "'快 ú\\U0000202e\"'");
         assert_eq!(sentence("see [x](y) <b>"), "see \\[x\\](y) \\<b>");
     }

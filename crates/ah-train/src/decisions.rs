@@ -16,7 +16,7 @@ pub struct JudgedInput {
     /// What the first choice saves against the fallback by the model's scores; infinite where the leaf has no score of the
     /// fallback: negative without boosted trees.
     pub saved: f64,
-    /// The model's choice for a program that does not list its choices.
+    /// The model's choice for a program that does not list its choices. PyTorch's own always do.
     pub plain: PlainPick,
     /// True if a feature is outside the range of its leaf's training inputs.
     pub outside: bool,
@@ -56,11 +56,13 @@ impl JudgedInput {
     }
 }
 
-/// Returns the choice that a model takes on every input; `None` if it tells inputs apart.
-pub fn constant(model: &Model) -> Option<&str> {
+/// Returns the choice that a model takes on every input; `None` if it tells inputs apart, or what programs offer.
+pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
     let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
-    choice.filter(|_| model.boosters.is_empty()).map(|choice| model.choice_name(choice))
+    let first = leaf.ranking.iter().find(|ranked| ranked.allowed && call_site.names_choices());
+    let is_one = model.boosters.is_empty() && first.is_none_or(|first| Some(first.choice) == choice);
+    choice.filter(|_| is_one).map(|choice| model.choice_name(choice))
 }
 
 /// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
@@ -91,11 +93,11 @@ pub fn decide(
         let mut sums = Sums::new();
         let reached = tables.reach(model, &values[..], &mut sums);
         let eligible = |choice| model.is_eligible(choice, &values[..]);
-        let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some()).ok();
+        let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some());
         let (mut ranking, mut saved) = (Vec::new(), 0.0);
         // The fallback counts as offered, also where it has no time.
         if let Ok(reached) = &reached
-            && let Some(first) = pick(reached).filter(|first| offered(*first).is_some())
+            && let Some(first) = pick(reached).ok().filter(|first| offered(*first).is_some())
         {
             let all = reached.ranking();
             let score = |choice: ChoiceId| {
@@ -109,7 +111,10 @@ pub fn decide(
             let taken = rest.filter(|ranked| ranked.allowed);
             ranking.extend(taken.filter_map(|ranked| offered(ChoiceId(ranked.choice))));
         }
-        let plain = match reached.and_then(|reached| reached.pick_expected(eligible)) {
+        let plain = match reached.and_then(|reached| match call_site.names_choices() {
+            true => pick(&reached),
+            false => reached.pick_expected(eligible),
+        }) {
             Ok(choice) => offered(choice)
                 .filter(|&choice| table.usable(input, choice).is_some())
                 .map_or(PlainPick::Untimed, PlainPick::Timed),

@@ -50,7 +50,6 @@ mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, adapt};
 pub use ah_types::{Error, Target};
-pub use decisions::constant;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, TestReport, evaluate};
 pub use overhead::Overhead;

@@ -46,6 +46,13 @@ pub struct TrainedModel {
     pub duration: Duration,
 }
 
+impl TrainedModel {
+    /// Returns the choice that the model takes everywhere, if it is only one.
+    pub fn constant(&self) -> Option<&str> {
+        decisions::constant(&self.model, &self.plan.call_site)
+    }
+}
+
 /// Why a model has no promise that decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoPromise {
@@ -80,7 +87,7 @@ pub fn train(params: &Params) -> Result<TrainedModel, Error> {
     let start = Instant::now();
     let trained = train_once(params)?;
     let (plan, held_out) = (&trained.plan, &trained.held_out);
-    let is_constant = decisions::constant(&trained.model).is_some();
+    let is_constant = trained.constant().is_some();
     let is_dear = held_out.always.slowdown < held_out.evaluation.comparison.model.slowdown * (1.0 - DEAR);
     if !is_constant && !is_dear {
         return Ok(trained);
@@ -121,9 +128,10 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
     let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model));
-    let shipped = decisions::constant(&model).or_else(falls_back);
+    let shipped = decisions::constant(&model, &plan.call_site).or_else(falls_back);
     let decides = held_out.evaluation.comparison.model.coverage > 0.0;
-    let judged = if decides { decisions::constant(&climbed.heuristic.model) } else { fallback };
+    let climbed = &climbed.heuristic.model;
+    let judged = if decides { decisions::constant(climbed, &plan.call_site) } else { fallback };
     if let Some(choice) = shipped.filter(|_| judged != shipped) {
         warnings.push(format!(
             "the final heuristic always takes {choice}; the held-out figures judge the one from the training part, which does not"
@@ -148,7 +156,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
 /// one; `None` if it takes the same or saves nothing.
 fn saved(trained: &TrainedModel, other: &TrainedModel) -> Option<(Option<String>, f64)> {
     let [here, there] = [trained, other].map(over_fallback);
-    let [taken, constant] = [trained, other].map(|trained| decisions::constant(&trained.model));
+    let [taken, constant] = [trained, other].map(TrainedModel::constant);
     let saved = 1.0 - there / here;
     (saved > 0.0 && (constant.is_none() || constant != taken)).then(|| (constant.map(str::to_owned), saved))
 }

@@ -74,6 +74,11 @@ impl CallSite {
         Overhead { ms: ms.fold(0.0, f64::max), overlaps: self.overlaps }
     }
 
+    /// Returns whether every program that asks says which choices it can run.
+    pub fn names_choices(&self) -> bool {
+        self.targets.iter().all(|target| target.names_choices())
+    }
+
     /// Returns whether no run waits for an answer.
     pub fn is_free(&self) -> bool {
         self.overlaps || !self.targets.iter().any(|target| target.asks_each_run())

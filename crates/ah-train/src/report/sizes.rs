@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::loss;
-use crate::decisions::constant;
 use crate::params::Size;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
@@ -41,7 +40,7 @@ pub fn taken(trained: &TrainedModel) -> String {
     };
     // The one that ships has learned from more inputs; it is a constant where the promise allows only the fallback.
     let leaves = trained.model.tree.leaves().count();
-    let shipped = match constant(&trained.model) {
+    let shipped = match trained.constant() {
         Some(_) => Rung { leaves: 1, boosted_trees: 0, asking_ms: 0.0, ..rung.clone() },
         None => Rung { leaves, ..rung.clone() },
     };

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::{loss, percent, sizes};
 use crate::adapt::Adaptation;
 use crate::data::{LEAST_MS, Spread};
-use crate::decisions::constant;
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
 use crate::promise::calibrate::default_inputs;
@@ -53,7 +52,7 @@ fn verdict(trained: &TrainedModel) -> String {
     let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
     let heuristic = &model.heuristic;
     let of = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(" and ");
-    let Some(choice) = constant(model) else {
+    let Some(choice) = trained.constant() else {
         // Cross-validation on the training part took it; the test part disagrees.
         if over_fallback(trained) > NO_GAIN {
             let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
@@ -81,26 +80,16 @@ fn verdict(trained: &TrainedModel) -> String {
             "Always take {choice}: nothing else keeps the promise {of}. Without it (--max-risk none) {what} saves {saved}.\n"
         );
     }
-    match trained.saved_in_rust.map(percent) {
-        Some(saved) if targets.contains(&Target::Rust) => {
-            format!(
-                "Always take {choice}: no one heuristic pays {of} here. One for Rust alone saves {saved}.\n"
-            )
+    let why = match (trained.saved_in_rust.map(percent), trained.no_promise) {
+        (Some(saved), _) if targets.contains(&Target::Rust) => {
+            format!("no one heuristic pays {of} here. One for Rust alone saves {saved}")
         }
-        Some(saved) => {
-            format!("Always take {choice}: no heuristic pays {of} here. It would save {saved} in Rust.\n")
-        }
-        None => {
-            let why = match trained.no_promise {
-                Some(NoPromise::TooFew { asked: true, .. }) => {
-                    "the inputs are too few for the promise".to_owned()
-                }
-                Some(NoPromise::Unkept) => "nothing else keeps the promise".to_owned(),
-                _ => format!("no heuristic pays {of} here"),
-            };
-            format!("Always take {choice}: {why}.\n")
-        }
-    }
+        (Some(saved), _) => format!("no heuristic pays {of} here. It would save {saved} in Rust"),
+        (_, Some(NoPromise::TooFew { asked: true, .. })) => "the inputs are too few for the promise".into(),
+        (_, Some(NoPromise::Unkept)) => "nothing else keeps the promise".to_owned(),
+        _ => format!("no heuristic pays {of} here"),
+    };
+    format!("Always take {choice}: {why}.\n")
 }
 
 /// Returns the promise, or why there is none.
@@ -213,7 +202,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained, true),
-        "constant": constant(model),
+        "constant": trained.constant(),
         "saved_in_rust": trained.saved_in_rust,
         "saved_without_promise": trained.saved_without_promise,
     })
@@ -223,7 +212,7 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
-    let (inputs, is_asked) = (comparison.model.inputs, constant(&trained.model).is_none());
+    let (inputs, is_asked) = (comparison.model.inputs, trained.constant().is_none());
     notes.extend(trained.plan.call_site.note().filter(|_| is_asked));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
     if inputs < ENOUGH_HELD_OUT && is_asked {

@@ -57,7 +57,7 @@ fn failures_break_the_promise_and_are_counted() {
     // No feature foretells them.
     run.write("log.txt", log(2000, |i| i * 7919 % 1000 < 40));
     let promised = learn(&run, |_| ());
-    assert_eq!(ah_train::constant(&promised.model), Some("safe"));
+    assert_eq!(promised.constant(), Some("safe"));
     assert_eq!(promised.held_out.evaluation.comparison.model.failed, 0);
     let always = learn(&run, |params| params.max_risk = Some(MaxRisk::None));
     let model = &always.held_out.evaluation.comparison.model;

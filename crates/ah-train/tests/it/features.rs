@@ -165,7 +165,7 @@ fn with_too_few_inputs_for_a_promise_the_heuristic_always_decides_and_says_so() 
         "{:?}",
         asked.no_promise
     );
-    assert_eq!(ah_train::constant(&asked.model), Some("orig"));
+    assert_eq!(asked.constant(), Some("orig"));
 }
 
 #[test]

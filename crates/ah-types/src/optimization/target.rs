@@ -63,6 +63,11 @@ impl Target {
     pub fn asks_each_run(self) -> bool {
         matches!(self, Self::Rust | Self::Python | Self::C | Self::ModelFile)
     }
+
+    /// Returns whether the program always says which choices it can run, so rankings are part of its file.
+    pub fn names_choices(self) -> bool {
+        matches!(self, Self::Pytorch | Self::Triton | Self::Inductor)
+    }
 }
 
 impl TryFrom<String> for Target {

@@ -299,8 +299,8 @@ impl Rule {
 /// Returns the first lane with the least score, and makes its score infinite. No branch depends on the scores before the lane.
 #[inline(never)]
 fn take_least(scores: &mut [[f64; LANES]]) -> Option<(usize, f64)> {
-    let mut least = [f64::INFINITY; 4];
-    for few in scores.as_flattened().as_chunks::<4>().0 {
+    let mut least = [f64::INFINITY; 8];
+    for few in scores.as_flattened().as_chunks::<8>().0 {
         least.iter_mut().zip(few).for_each(|(least, x)| *least = if x < least { *x } else { *least });
     }
     let least = least.iter().fold(f64::INFINITY, |least, &x| if x < least { x } else { least });

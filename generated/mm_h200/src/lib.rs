@@ -561,8 +561,7 @@ fn floor(x: f64) -> f64 {
 /// The remainder, with the sign of `b`; undefined where `b` is 0.
 fn modulo(a: f64, b: f64) -> f64 {
     let r = if b == 0.0 { f64::NAN } else { a % b };
-    let is_opposite = r != 0.0 && (r < 0.0) != (b < 0.0);
-    if is_opposite { r + b } else { r }
+    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.

@@ -64,9 +64,9 @@ pub enum NoPromise {
     Estimates,
     /// The inputs are too few. A promise that was asked for then takes the fallback alone, else the model always decides.
     TooFew {
-        /// The inputs that count.
+        /// The inputs that count: fewer than there are with weights, or with near-copies.
         inputs: usize,
-        /// The inputs that a promise needs.
+        /// The inputs that a promise needs, with as many of them that count.
         needed: usize,
         /// Whether it was asked for.
         asked: bool,
@@ -186,7 +186,7 @@ fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPro
         [&learning.usable, &parts.training].map(|inputs| learning.count_judging(by, inputs));
     let asked = learning.settings.max_risk;
     // The training part alone must be enough.
-    let of_all = |needed: usize| (needed * inputs).div_ceil(training.max(1));
+    let of_all = |needed: usize| (needed * learning.usable.len()).div_ceil(training.max(1));
     match plan.max_risk {
         _ if asked == Some(MaxRisk::None) || plan.settings.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),

@@ -39,7 +39,7 @@ pub struct Metrics {
     pub failed: usize,
     /// Geometric mean of time ÷ winner's time for a program that does not list its choices.
     pub plain_slowdown: f64,
-    /// The number of inputs where its choice then has no time. The fallback's time counts there.
+    /// The number of inputs where its choice then has no time. The fallback's time counts there, else the slowest.
     pub plain_untimed: usize,
     /// The share of inputs with a feature outside the range of their leaf's training inputs.
     pub outside: f64,

@@ -69,7 +69,7 @@ fn verdict(trained: &TrainedModel) -> String {
     {
         return format!(
             "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
-             there (ah-codegen --with ranked).\n"
+             there (ah-codegen --with ranked), as in these figures.\n"
         );
     }
     let percent = |saved: f64| format!("{:.0} %", saved * 100.0);
@@ -94,34 +94,35 @@ fn verdict(trained: &TrainedModel) -> String {
 
 /// Returns the promise, or why there is none.
 fn promise_line(trained: &TrainedModel) -> String {
-    let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
+    let held_out = &trained.held_out;
+    let fallback = name(&held_out.evaluation.comparison.always_fallback.choice);
+    let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
     let Some(reason) = trained.no_promise else {
         let Some(promise) = &trained.model.promise else { return String::new() };
         // The training part promises the same, and has fewer inputs, of which `groups` of all count.
-        let held_out = &trained.held_out;
-        let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
         let stricter = if is_loose { format!("\n1 % needs about {needed} inputs.") } else { String::new() };
         return format!("{}{stricter}\n", promised(promise, &fallback));
     };
+    let few = |counted| match counted == inputs {
+        true => format!("{inputs} inputs are too few"),
+        false => format!("{inputs} inputs count as {counted} (weights, near-copies), which are too few"),
+    };
     match reason {
         NoPromise::NotAsked => "No promise was asked for: it declines only what it does not know.\n".into(),
         NoPromise::NoFallback => "No promise without a fallback (--fallback CHOICE).\n".into(),
-        NoPromise::Estimates => {
-            "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
-                                 Time the kept choices on all inputs.\n"
-                .into()
+        NoPromise::Estimates => String::from(
+            "No promise: the inputs time few of the choices, and a promise must not rest on estimates. Time the kept choices on \
+             all inputs.\n",
+        ),
+        NoPromise::TooFew { inputs: counted, needed, asked: false } => {
+            format!("No promise: {}. It always decides; measure about {needed} for one.\n", few(counted))
         }
-        NoPromise::TooFew { inputs, needed, asked: false } => {
-            format!(
-                "No promise: {inputs} inputs are too few. It always decides; measure about {needed} for one.\n"
-            )
-        }
-        NoPromise::TooFew { inputs, needed, asked: true } => format!(
-            "{inputs} inputs are too few for the promise. Measure about {needed}, or accept the risk with \
-             --max-risk none.\n"
+        NoPromise::TooFew { inputs: counted, needed, asked: true } => format!(
+            "{} for the promise. Measure about {needed}, or accept the risk with --max-risk none.\n",
+            few(counted)
         ),
         NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
     }
@@ -317,7 +318,7 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
         notes.push(format!(
             "a program that does not name its choices loses {} to the best choice instead (`choose`, not \
              `choose_among`, and only what 99 % of a leaf's inputs measured). On {} of {} inputs what it takes has no time; there \
-             the fallback's time counts",
+             the fallback's time counts, else the slowest",
             loss(model.plain_slowdown),
             model.plain_untimed,
             model.inputs
@@ -325,8 +326,8 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     }
     if model.failed > 0 {
         notes.push(format!(
-            "on {} of {} inputs the choice that it takes failed. They count as slower than {}, and its time counts there. \
-             Give the choice an `eligible` condition, or measure more inputs like these",
+            "on {} of {} inputs the choice that it takes failed. They count as slower than {}, and its time counts there, \
+             else the slowest. Give the choice an `eligible` condition, or measure more inputs like these",
             model.failed,
             model.inputs,
             name(&comparison.always_fallback.choice),

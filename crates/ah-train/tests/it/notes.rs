@@ -106,6 +106,36 @@ fn each_command_of_a_summary_does_what_it_says() {
     }
 }
 
+/// "120 inputs are too few; measure about 451" was said of 1,200 inputs.
+#[test]
+fn the_inputs_to_measure_are_counted_like_those_of_the_log() {
+    // Ten near-copies of each shape: only copies tell which way is better.
+    let copies = |inputs: usize| {
+        let mut text = risky(0, 0.0, 1.0);
+        for at in 0..inputs {
+            let (shape, y) = (at / 10, at % 10 + 1);
+            // Further apart than near numbers are.
+            let x = 1.004_f64.powf((shape * 7919 % 1009) as f64);
+            let time = if shape * shape % 7 < 3 { 0.5 } else { 2.0 };
+            let _ = writeln!(text, "{x},{y},usual,1\n{x},{y},other,{time}");
+        }
+        text
+    };
+    let run = Run::new();
+    run.write("log.txt", copies(800));
+    let (said, _) = run.learns(&["log.txt", "--fallback", "usual"]);
+    assert!(said.contains("800 inputs count as 80 (weights, near-copies), which are too few"), "{said}");
+    assert_eq!(follow(&run, &["log.txt"], Some(&copies)), ["measure for one"]);
+    // One input of four counts ten times.
+    run.write("log.txt", risky(400, 0.0, 1.0));
+    let weight = |i: usize| if i.is_multiple_of(4) { 10 } else { 1 };
+    let weights = (0..400).map(|i| format!("{},{}\t{}\n", i * 7919 % 1009, i * 104_729 % 997, weight(i)));
+    run.write("weights.txt", weights.collect::<String>());
+    let (said, _) = run.learns(&["log.txt", "--fallback", "usual", "--weights", "weights.txt"]);
+    let needed = number(&said, "It always decides; measure about ").unwrap();
+    assert!(said.contains("400 inputs count as ") && needed > 400.0, "{said}");
+}
+
 /// On published logs nobody can measure more inputs, but the risk can be accepted.
 #[test]
 fn each_command_of_a_summary_of_a_published_log_does_what_it_says() {

@@ -68,6 +68,8 @@ fn a_choice_that_some_inputs_did_not_time_is_no_constant() {
     run.write("log.txt", log(800, row));
     let (text, _) = run.learns(&["log.txt"]);
     assert!(text.starts_with("Always take old: new has no time on some inputs."), "{text}");
+    // Always `old` would be 1.000 times as fast.
+    assert!(text.contains(" as in these figures.\n1.4"), "{text}");
     // PyTorch says which choices it can run.
     let (text, notes) = run.learns(&["log.txt", "--target", "pytorch"]);
     assert!(text.starts_with("Take T, which chooses among 2 choices in PyTorch's compiler.\n"), "{text}");

@@ -103,9 +103,8 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
     let pairs = pairs.filter(|_| most >= 2 && numbers.len() <= MOST_NUMBERS);
     let sets: Vec<Vec<usize>> = singles.chain(pairs).collect();
     let values = |slot: usize| {
-        let bits =
-            dataset.usable.iter().filter_map(|&input| all[input as usize].values[slot].as_scalar().number());
-        bits.map(f64::to_bits).collect::<FxHashSet<u64>>().len()
+        let bits = |&input: &u32| all[input as usize].values[slot].as_scalar().number().map(f64::to_bits);
+        dataset.usable.iter().filter_map(bits).collect::<FxHashSet<u64>>().len()
     };
     let distinct: Vec<(usize, usize)> = numbers.iter().map(|&slot| (slot, values(slot))).collect();
     let near: Vec<Vec<u64>> = all.iter().map(|input| input.values.iter().map(near).collect()).collect();
@@ -123,11 +122,12 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
         let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
         dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
         let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
-        // Where all numbers that stay have few values, the inputs are a grid: a program meets the same values again.
-        let has_shapes = distinct.iter().any(|(slot, count)| !set.contains(slot) && 2 * count >= sizes.len());
-        let is_enough = sizes.len() >= LEAST_GROUPS
-            && has_shapes
-            && with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
+        // Where most combinations of the values that stay occur, the inputs are a grid: a program meets the same ones again.
+        let kept = || distinct.iter().filter(|(slot, _)| !set.contains(slot)).map(|(_, count)| *count);
+        let combinations = kept().fold(1, usize::saturating_mul);
+        let has_shapes = sizes.len() <= (2 * kept().max().unwrap_or(0)).max(combinations / 2);
+        let are_many = with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
+        let is_enough = are_many && has_shapes && sizes.len() >= LEAST_GROUPS;
         is_enough.then_some((with_neighbours, sizes.len(), set, keys))
     });
     let rated: Vec<_> = rated.collect();

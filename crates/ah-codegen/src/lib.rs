@@ -75,8 +75,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     }
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        let asks = ah_types::Target::try_from(target.name.to_owned());
-        let names_choices = asks.is_ok_and(ah_types::Target::names_choices);
+        let names_choices =
+            ah_types::Target::NAMES.iter().any(|(name, asks)| *name == target.name && asks.names_choices());
         let ranked = request.ranked || request.runtime.is_some() || names_choices;
         let output = (target.files)(&Request { ranked, ..*request })?;
         let package = names::package(request.model);

@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::facts::is_truth;
 use crate::language::Language;
 use crate::names::Names;
-use crate::page::{Lines, about, described, mark};
+use crate::page::{Lines, about, described, mark, wrapped};
 use crate::plan::{Planned, Ranking};
 use crate::target::Request;
 use crate::text::shown;
@@ -92,7 +92,7 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
         "tables": planned.tables.is_some(),
         "boosters": !model.boosters.is_empty(),
         "helpers": helpers.collect::<Vec<_>>(),
-        "log2": LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>(),
+        "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
         "version": env!("CARGO_PKG_VERSION"),
         "about": about(model, planned.tables.is_none() && planned.leaves < 2, line),

@@ -51,7 +51,8 @@ pub fn trained(trained: &TrainedModel) -> String {
 fn verdict(trained: &TrainedModel) -> String {
     let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
     let heuristic = &model.heuristic;
-    let of = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(" and ");
+    let all = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", ");
+    let of = all.rsplit_once(", ").map_or(all.clone(), |(others, last)| format!("{others} and {last}"));
     let Some(choice) = trained.constant() else {
         // Cross-validation on the training part took it; the test part disagrees.
         if over_fallback(trained) > NO_GAIN {
@@ -395,8 +396,7 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
 /// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.
 fn more_or_less(ratio: f64) -> Option<String> {
     let percent = ((ratio - 1.0).abs() * 1e4).round() / 1e2;
-    let word = if ratio < 1.0 { "less" } else { "more" };
-    (percent > 0.0).then(|| format!("{percent:.2} % {word}"))
+    (percent > 0.0).then(|| format!("{percent:.2} % {}", if ratio < 1.0 { "less" } else { "more" }))
 }
 
 /// Returns the summary: what both models lose on the new inputs, which one is kept, and its promise.

@@ -31,6 +31,11 @@ fn one_choice_that_wins_everywhere_keeps_the_promise() {
     run.write("log.txt", log(800, |at| (independent(at), 1.0, Some(0.7))));
     let (text, _) = run.learns(&["log.txt"]);
     assert!(text.starts_with("Always take new: no heuristic pays in Rust here.\n"), "{text}");
+    let (text, _) = run.learns(&["log.txt", "--target", "rust,python,c"]);
+    assert!(
+        text.starts_with("Always take new: no heuristic pays in Rust, in Python and in C here.\n"),
+        "{text}"
+    );
 }
 
 #[test]

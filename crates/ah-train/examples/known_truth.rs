@@ -39,13 +39,19 @@ enum Case {
     Categories,
     /// Ten near-copies of each shape: their times are alike, and only the first feature differs.
     Copies,
+    /// The same, and the first two features differ.
+    CopiesOfTwo,
+    /// The same on a grid: each shape has two values of the first and five of the second feature.
+    Grids,
+    /// Two near-copies of each shape.
+    Pairs,
     /// As smooth, where inputs of a greater risk weigh ten times as much.
     Weights,
     /// Each shape (three features) in four variants that take about as long; shapes are held out, and the fresh ones are new.
     Dimensions,
 }
 
-const CASES: [(&str, Case); 9] = [
+const CASES: [(&str, Case); 12] = [
     ("smooth", Case::Smooth),
     ("heavy", Case::Heavy),
     ("many", Case::Many),
@@ -53,6 +59,9 @@ const CASES: [(&str, Case); 9] = [
     ("pocket", Case::Pocket),
     ("categories", Case::Categories),
     ("copies", Case::Copies),
+    ("copies_of_two", Case::CopiesOfTwo),
+    ("grids", Case::Grids),
+    ("pairs", Case::Pairs),
     ("weights", Case::Weights),
     ("dimensions", Case::Dimensions),
 ];
@@ -76,10 +85,13 @@ impl Case {
 
     /// Returns this many inputs.
     fn inputs(self, random: &mut Pcg64, count: usize) -> Vec<Input> {
-        let (copies, differs) = match self {
-            Self::Copies => (10, 0),
-            Self::Dimensions => (4, 3),
-            _ => (1, 0),
+        let (copies, differing) = match self {
+            Self::Copies => (10, 0..1),
+            Self::Grids => (10, 0..0),
+            Self::CopiesOfTwo => (10, 0..2),
+            Self::Pairs => (2, 0..1),
+            Self::Dimensions => (4, 3..4),
+            _ => (1, 0..0),
         };
         let mut inputs = Vec::new();
         while inputs.len() < count {
@@ -88,9 +100,11 @@ impl Case {
                 features[3] = (features[3] * 200.0).floor();
             }
             let log_ratios = self.log_ratios(&features, random);
-            for _ in 0..copies {
-                if copies > 1 {
-                    features[differs] = random.random();
+            let grid: [f64; 7] = std::array::from_fn(|_| random.random());
+            for copy in 0..copies {
+                features[differing.clone()].fill_with(|| random.random());
+                if self == Self::Grids {
+                    (features[0], features[1]) = (grid[copy % 2], grid[2 + copy / 2]);
                 }
                 let weight = if self == Self::Weights && risk(&features) > 0.03 { 10.0 } else { 1.0 };
                 inputs.push(Input { features: features.clone(), log_ratios: log_ratios.clone(), weight });

@@ -37,7 +37,7 @@ pub struct AdaptParams {
 }
 
 /// An adapted model, and how it came about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Adaptation {
     /// The adapted model.
     #[serde(skip)]
@@ -50,8 +50,9 @@ pub struct Adaptation {
     pub learned: Metrics,
     /// The fallback.
     pub fallback: String,
-    /// Sentences for the user.
-    pub warnings: Vec<String>,
+    /// The training on the new logs.
+    #[serde(skip)]
+    pub trained: TrainedModel,
 }
 
 /// Adapts a model to the device or to the shapes of new logs.
@@ -64,18 +65,17 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, Error> {
     if trained.model.optimization != old.optimization {
         return Err(mismatch(&params.logs[0], &old.optimization, &trained.model.optimization));
     }
-    let TrainedModel { model, held_out, plan, warnings, .. } = trained;
-    let evaluation = held_out.evaluation;
-    let (table, logged) = (&evaluation.table, model.features.base());
+    let TrainedModel { model, held_out, plan, .. } = &trained;
+    let (evaluation, logged) = (&held_out.evaluation, model.features.base());
     let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
-    let judged = decisions::decide(&old, logged, table, &inputs, &plan.call_site);
+    let judged = decisions::decide(&old, logged, &evaluation.table, &inputs, &plan.call_site);
     let fallback = evaluation.comparison.always_fallback.choice.clone();
-    let id = table.named("the model's fallback", &fallback)?;
-    let of_old = Metrics::new(table, &judged, id, plan.max_slowdown);
-    let learned = evaluation.comparison.model;
+    let id = evaluation.table.named("the model's fallback", &fallback)?;
+    let of_old = Metrics::new(&evaluation.table, &judged, id, plan.max_slowdown);
+    let learned = evaluation.comparison.model.clone();
     let keeps_old = of_old.slowdown <= learned.slowdown;
-    let model = if keeps_old { Model { promise: None, ..old } } else { model };
-    Ok(Adaptation { model, keeps_old, old: of_old, learned, fallback, warnings })
+    let model = if keeps_old { Model { promise: None, ..old } } else { model.clone() };
+    Ok(Adaptation { model, keeps_old, old: of_old, learned, fallback, trained })
 }
 
 /// Learns from the new logs, with the old model's fallback where they have it.

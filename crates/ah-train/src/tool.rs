@@ -198,7 +198,7 @@ fn adapt(args: &AdaptArgs) -> Result<(), Error> {
     let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
     keep_inputs("--output", &args.output, &read)?;
     let adaptation = crate::adapt(&args.params)?;
-    warn(&adaptation.warnings);
+    warn(&adaptation.trained.warnings);
     adaptation.model.write(&args.output)?;
     if args.json {
         let mut figures = json!(adaptation);

@@ -108,6 +108,7 @@ impl Metrics {
             below >= (0.99 - 1e-9) * n
         };
         let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp());
+        let over_fallback_time = if fallback_time > 0.0 { compared_time / fallback_time } else { 1.0 };
         // A table that times few choices cannot tell what a decision loses.
         let known = |figure: f64| if table.timed.is_some() { f64::NAN } else { figure };
         Self {
@@ -120,10 +121,7 @@ impl Metrics {
             comparable,
             speedup_over_fallback: known((over_fallback / comparable_weight.max(f64::MIN_POSITIVE)).exp()),
             total: known(time / best_time),
-            total_over_fallback: known(match fallback_time > 0.0 {
-                true => compared_time / fallback_time,
-                false => 1.0,
-            }),
+            total_over_fallback: known(over_fallback_time),
             over_limit: known(over_limit / n),
             failed,
             plain_slowdown: known((plain_mean / n).exp()),

@@ -401,14 +401,13 @@ fn more_or_less(ratio: f64) -> Option<String> {
 
 /// Returns the summary: what both models lose on the new inputs, which one is kept, and its promise.
 pub fn adapted(adaptation: &Adaptation) -> String {
-    let Adaptation { model, keeps_old, old, learned, fallback, .. } = adaptation;
-    let kept = if *keeps_old { "the old model" } else { "the new one" };
-    let promise = match &model.promise {
-        Some(promise) => promised(promise, fallback),
-        None => "No promise.".to_owned(),
+    let Adaptation { trained, keeps_old, old, learned, .. } = adaptation;
+    let (kept, promise) = match keeps_old {
+        true => ("the old model", "No promise: the old one does not hold for these inputs.\n".to_owned()),
+        false => ("the new one", promise_line(trained)),
     };
     format!(
-        "The old model loses {} on {} held-out inputs of the new log, one learned from the others {}: keeps {kept}.\n{promise}\n",
+        "The old model loses {} on {} held-out inputs of the new log, one learned from the others {}: keeps {kept}.\n{promise}",
         loss(old.slowdown),
         old.inputs,
         loss(learned.slowdown),

@@ -35,7 +35,11 @@ fn an_old_model_that_loses_less_is_kept_without_its_promise() {
     // Too few inputs to tell odd from even.
     run.write("new.txt", log(24));
     let (stdout, _) = run.succeeds(&["adapt", "model.json", "new.txt"]);
-    assert!(stdout.contains("keeps the old model") && stdout.contains("No promise."), "{stdout}");
+    assert!(
+        stdout.contains("keeps the old model")
+            && stdout.contains("No promise: the old one does not hold for these inputs."),
+        "{stdout}"
+    );
     let kept = Model::read(&run.path("adapted.json")).unwrap();
     let old = Model::read(&run.path("model.json")).unwrap();
     assert_eq!((kept.promise, kept.tree), (None, old.tree));

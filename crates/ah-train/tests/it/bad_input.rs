@@ -277,6 +277,11 @@ fn weights_are_checked() {
     };
     is_loss(&[], 20.0 / 40.0);
     is_loss(&["--weights", "w.tsv"], 20.0 / 139.0);
+    for (weights, is_weighted) in [(&["--weights", "w.tsv"][..], true), (&[], false)] {
+        run.succeeds(&[&["report", "model.json", "a.txt", "-o", "page.html"], weights].concat());
+        let page = std::fs::read_to_string(run.path("page.html")).unwrap();
+        assert!(page.contains(&format!("\"weighted\":{is_weighted}")));
+    }
     let (code, _, stderr) = run.run(&["report", "model.json", "a.txt", "--weights", "w.tsv", "-o", "w.tsv"]);
     assert!(code == 2 && stderr.contains("w.tsv"), "{stderr}");
 }

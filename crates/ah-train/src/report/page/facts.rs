@@ -76,6 +76,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "features": features,
         "points": points,
         "inputs": judged.len(),
+        "weighted": judged.iter().any(|judged| table.inputs[judged.input as usize].weight != 1.0),
         "choices": choices(table, &taken),
         "worst": worst(model, evaluation, &taken),
         "noise": table.spread(judged.iter().map(|judged| judged.input)),

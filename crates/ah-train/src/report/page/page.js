@@ -34,6 +34,9 @@ function head() {
     ? `These figures are too good: the model was learned from these ${facts.inputs} inputs. On inputs that it had not seen, it lost ` +
       `${loss(facts.provenance.metrics?.held_out?.slowdown ?? NaN)} (the training's record).`
     : `Judged on ${facts.inputs} inputs that the model was not learned from.`;
+  if (facts.weighted) {
+    at("seen").append(" The figures above count inputs by their weights; the curves, the map, the tree and the choices count each input once.");
+  }
 }
 
 function curves(ink) {

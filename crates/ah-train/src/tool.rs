@@ -120,7 +120,16 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
     stdout(&format!("{model}{code}"))?;
     let path = if model.is_empty() { args.into.as_ref().unwrap_or(&args.out) } else { &args.model };
     let command = ah_cli::arguments::command_without(&[&["--check"]]);
-    error(&format!("{} is stale: learning again gives another one; run: {command}", path.display()));
+    let now = &trained.model.provenance.logs;
+    let mut logs = std::mem::replace(&mut there.provenance.logs, now.clone()).into_iter().zip(now);
+    let why = match logs.find(|(old, new)| old != *new) {
+        Some((old, new)) if there.to_json() == trained.model.to_json() => format!(
+            "only its log differs: {} (BLAKE3 {:.8}) in the file, {} (BLAKE3 {:.8}) given",
+            old.file, old.blake3, new.file, new.blake3
+        ),
+        _ => "learning again gives another one".to_owned(),
+    };
+    error(&format!("{} is stale: {why}; run: {command}", path.display()));
     Ok(exit::CHECK_FAILED)
 }
 

@@ -47,9 +47,8 @@ impl Appender {
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, &outcomes.file)?;
         let choices = experiment.choices.clone();
-        let skipped_inputs = outcomes.read()?;
-        let skipped_choices = outcomes.skipped_choices();
-        let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
+        let (inputs, skipped) = (outcomes.read()?, outcomes.skipped_choices());
+        let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, inputs, &skipped);
         let (path, length) = (path.clone(), 0);
         Ok((Self { log, outcomes, choices, policy, _lock: lock, path, file, length }, earlier, torn_line))
     }

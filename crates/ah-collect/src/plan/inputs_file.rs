@@ -19,9 +19,8 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
         if let Err(reason) = worker.accepts(context) {
             let expected = format!("a context that {} can measure here", worker.experiment.optimization.name);
             let (found, hint) = (format!("{context}: {reason}"), "change it or take it out");
-            let mut fault = Fault::new(expected, found, hint).of_file(path);
-            fault.row.clone_from(row);
-            return Err(fault.into());
+            let fault = Fault::new(expected, found, hint).of_file(path);
+            return Err(Fault { row: row.clone(), ..fault }.into());
         }
     }
     Ok(contexts.into_iter().map(|(_, context)| context).collect())
@@ -30,13 +29,9 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
 /// Returns the inputs of a log; their lines are unknown.
 fn of_log(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let log = ah_types::log::read_bytes(path, text.as_bytes(), ReadOptions::default())?;
-    let fits = |context: Context| match context.row(schema) {
-        Ok(_) => Ok((None, context)),
-        Err(found) => {
-            let (expected, hint) = ("a column for each feature", "see ah-collect list");
-            Err(Fault::new(expected, found, hint).at(path, RowNumber::Line(2)).into())
-        }
-    };
+    let (expected, hint) = ("a column for each feature", "see ah-collect list");
+    let misfit = |found| Fault::new(expected, found, hint).at(path, RowNumber::Line(2)).into();
+    let fits = |context: Context| context.row(schema).map(drop).map_err(misfit).map(|()| (None, context));
     (0..log.inputs.len()).map(|i| fits(log.context(i))).collect()
 }
 

@@ -150,7 +150,9 @@ impl fmt::Display for LogReport {
             if let Some(device) = &self.device {
                 writeln!(f, "device: {device}")?;
             }
-            writeln!(f, "seed: {}; tool: {}", c.seed, c.tool)?;
+            if !c.tool.is_empty() {
+                writeln!(f, "seed: {}; tool: {}", c.seed, c.tool)?;
+            }
             if let Some(timing) = &c.timing {
                 writeln!(f, "policy: {}", serde_json::to_string(timing).unwrap_or_default())?;
             }

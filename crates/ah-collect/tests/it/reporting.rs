@@ -13,6 +13,16 @@ fn a_log_is_described() {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     insta::assert_snapshot!(stdout(command.args(["report", "--text"]).arg(folder.log())));
 
+    // A log that another program wrote names no tool, and has no seed.
+    let log = folder.read("train.txt");
+    let (head, rows) = log.split_once('\n').unwrap();
+    let mut metadata: serde_json::Value = serde_json::from_str(head).unwrap();
+    metadata["autoheuristic_rs"].as_object_mut().unwrap().retain(|key, _| key != "tool" && key != "seed");
+    std::fs::write(folder.path("other.txt"), format!("{metadata}\n{rows}")).unwrap();
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    let text = stdout(command.args(["report", "--text"]).arg(folder.path("other.txt")));
+    assert!(text.contains("policy: ") && !text.contains("seed: ") && !text.contains("tool: "), "{text}");
+
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     refused(command.args(["report", "--text"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
     let mut command = Command::cargo_bin("ah-collect").unwrap();

@@ -20,13 +20,12 @@ const MAX_MIB: u64 = 1024;
 pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<String>, Error> {
     let text = read_text(path, MAX_MIB).map_err(Error::io(path, "read the weights"))?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
-    let mut record = csv::StringRecord::new();
+    let (path, mut record) = (path.display(), csv::StringRecord::new());
     let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     while reader.read_record(&mut record).unwrap_or(false) {
         let line = RowNumber::of_csv(record.position(), crlf).get();
         let wrong = |expected: &str, found: &str| {
-            let path = path.display();
             Err(Error::Invalid(format!("{path}:{line}: expected {expected}, found {found:?}")))
         };
         let mut fields: Vec<&str> = record.iter().collect();
@@ -38,9 +37,8 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
             return wrong("the features joined by commas, a tab and a weight", last);
         };
         fields.push(feature);
-        let weight = match weight.trim().parse::<f64>() {
-            Ok(weight) if weight > 0.0 && weight.is_finite() => weight,
-            _ => return wrong("a weight above 0", weight),
+        let Some(weight) = weight.trim().parse().ok().filter(|w: &f64| *w > 0.0 && w.is_finite()) else {
+            return wrong("a weight above 0", weight);
         };
         let features = key(schema, &fields);
         if weights.get(&features).is_some_and(|(other, _)| *other != weight) {
@@ -52,10 +50,7 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     let mut unlisted = 0;
     for input in &mut table.inputs {
         match weights.get_mut(&*input.text) {
-            Some((weight, used)) => {
-                input.weight *= *weight;
-                *used = true;
-            }
+            Some((weight, used)) => (input.weight, *used) = (input.weight * *weight, true),
             None => unlisted += 1,
         }
     }
@@ -67,11 +62,10 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     }
     let mut warnings = Vec::new();
     if unlisted > 0 {
-        warnings
-            .push(format!("{}: {unlisted} inputs of the log are not listed; they count 1", path.display()));
+        warnings.push(format!("{path}: {unlisted} inputs of the log are not listed; they count 1"));
     }
     if unused > 0 {
-        warnings.push(format!("{}: {unused} lines name no input of the log", path.display()));
+        warnings.push(format!("{path}: {unused} lines name no input of the log"));
     }
     Ok(warnings)
 }

@@ -99,8 +99,14 @@ fn check_learns_again_and_compares() {
     // The name of a packed log; its bytes tell whether it is packed.
     run.write("train.txt.gz", log(120));
     assert_eq!(run.run(&["train.txt.gz", "--heuristic-name", "T", "--check"]).0, 0, "the same log");
+    // Another name for the same log is said to be just that.
+    run.write("other.txt", log(120));
+    let (code, _, stderr) = run.run(&["other.txt", "--heuristic-name", "T", "--check"]);
+    let same = "model.json is stale: only its log differs: train.txt (BLAKE3 ";
+    assert!(code == 1 && stderr.contains(same) && stderr.contains(") in the file, other.txt ("), "{stderr}");
     let model = std::fs::read(run.path("model.json")).unwrap();
     let (code, stdout, stderr) = train(&["--check", "--max-risk", "none"]);
+    assert!(stderr.contains("learning again gives another one"), "{stderr}");
     assert!(code == 1 && stderr.contains("model.json is stale"), "{stderr}");
     assert!(stderr.trim_end().ends_with(" train.txt --heuristic-name T --max-risk none"), "{stderr}");
     assert!(stdout.contains("+++ model.json (generated)") && stdout.contains("\n-"), "{stdout}");

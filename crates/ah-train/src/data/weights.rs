@@ -50,7 +50,10 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     let mut unlisted = 0;
     for input in &mut table.inputs {
         match weights.get_mut(&*input.text) {
-            Some((weight, used)) => (input.weight, *used) = (input.weight * *weight, true),
+            Some((weight, used)) => {
+                input.weight *= *weight;
+                *used = true;
+            }
             None => unlisted += 1,
         }
     }

@@ -68,22 +68,19 @@ fn compare(dataset: &Dataset, seed: u64, (keys, left_out): (Vec<String>, Vec<Str
     let by_neighbourhood: Vec<String> = inputs.iter().map(|&input| keys[input as usize].clone()).collect();
     let costs = Costs::new(&dataset.table, None);
     let losses = [&by_input, &by_neighbourhood].map(|keys| losses(dataset, &costs, &inputs, keys, seed));
-    // Neighbours are slow together, so a neighbourhood counts once.
-    let mut groups: BTreeMap<&str, (f64, f64, Option<u32>)> = BTreeMap::new();
-    let mut by_copy = Vec::new();
+    let mut groups: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (input, key) in inputs.iter().zip(&by_neighbourhood) {
-        let group = groups.entry(key).or_default();
-        group.0 += losses[1][input] - losses[0][input];
-        group.1 += 1.0;
-        if let Some(fastest) = group.2.replace(*input).and_then(|other| costs.winner(other)) {
-            by_copy.push(dataset.table.loss(*input, fastest, fastest));
-        }
+        groups.entry(key).or_default().push(*input);
     }
     let count = inputs.len() as f64;
-    let means = losses.map(|losses| inputs.iter().map(|input| losses[input]).sum::<f64>() / count);
+    let means = losses.each_ref().map(|losses| inputs.iter().map(|input| losses[input]).sum::<f64>() / count);
     let more = means[1] - means[0];
-    let squares: f64 = groups.values().map(|(sum, size, _)| (sum - more * size).powi(2)).sum();
-    let error = squares.sqrt() / count;
+    // Neighbours are slow together, so a neighbourhood counts once.
+    let beyond = |group: &Vec<u32>| group.iter().map(|x| losses[1][x] - losses[0][x] - more).sum::<f64>();
+    let error = groups.values().map(|group| beyond(group).powi(2)).sum::<f64>().sqrt() / count;
+    let copied =
+        |pair: &[u32]| costs.winner(pair[0]).map(|choice| dataset.table.loss(pair[1], choice, choice));
+    let by_copy: Vec<f64> = groups.values().flat_map(|group| group.windows(2).filter_map(copied)).collect();
     let is_more = more > BEYOND_NOISE * error && means[1] > WORSE * means[0];
     let splits = is_more && means[1] * by_copy.len() as f64 > by_copy.iter().sum();
     let found = Neighbours { keys, left_out, losses: means, splits };

@@ -83,16 +83,8 @@ impl Contents {
             .map_err(|e| Error::parameter("--features", "each column once", e.to_string()))?;
         let finite = || contents.times.iter().filter(|time| time.ms.is_finite());
         let are_short = 2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count();
-        if contents.roles.rules.is_assumed && are_short {
+        if contents.roles.unit_is_assumed() && are_short {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
-            return Err(Error::parameter("--unit", UNIT, found));
-        }
-        // Google Benchmark's `time_unit`.
-        let of_unit = |name: &&String| name.to_lowercase().ends_with("unit");
-        if let Some(column) =
-            contents.roles.unused.iter().find(of_unit).filter(|_| contents.roles.rules.is_assumed)
-        {
-            let found = format!("none, and a column {}, which is not read", quoted(column));
             return Err(Error::parameter("--unit", UNIT, found));
         }
         if contents.times.is_empty() {
@@ -236,7 +228,11 @@ impl Contents {
             choices: choice_names.len(),
             choice_names,
             bad_rows,
-            unit: if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() },
+            unit: match (rules.higher_is_better, &self.roles.unit) {
+                (true, _) => "rates".to_owned(),
+                (false, Some(column)) => format!("the unit in {}", column.name),
+                (false, None) => rules.unit.unwrap_or_default().to_string(),
+            },
             unused: self.roles.unused,
             numerical: names(FeatureKind::Numerical),
             categorical: names(FeatureKind::Categorical),

@@ -30,6 +30,8 @@ pub struct Roles {
     pub times: Vec<Column>,
     /// The columns without a role.
     pub unused: Vec<String>,
+    /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
+    pub unit: Option<Column>,
     pub rules: TimeRules,
 }
 
@@ -48,7 +50,11 @@ impl Roles {
         finder.all("--categorical", &params.categorical)?;
         let others: FxHashSet<usize> = choice.iter().chain(&times).map(|column| column.index).collect();
         let is_unused = |(at, _): &(usize, &String)| !of_features.contains(at) && !others.contains(at);
-        let unused = table.columns.iter().enumerate().filter(is_unused).map(|(_, name)| name.clone());
+        let unused: Vec<(usize, &String)> = table.columns.iter().enumerate().filter(is_unused).collect();
+        let is_unit = |(_, name): &&(usize, &String)| name.to_lowercase().ends_with("unit");
+        let has_units = defaults.tool.is_none() && !params.higher_is_better;
+        let of_rows =
+            unused.iter().filter(is_unit).max_by_key(|(_, name)| name.contains("time")).filter(|_| has_units);
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
         // The unit that the names of all columns of `--time` end with.
         let first = params.time.first().and_then(|column| Unit::named_by(column));
@@ -57,7 +63,7 @@ impl Roles {
         // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
         let named: Vec<&String> =
             times.iter().map(|c| &c.name).filter(|c| Unit::named_by(c).is_some()).collect();
-        if unit.is_none() && !params.higher_is_better && !named.is_empty() {
+        if unit.is_none() && has_units && of_rows.is_none() && !named.is_empty() {
             let expected = "the unit of all times (ns, us, ms or s)";
             return Err(Error::parameter(
                 "--unit",
@@ -67,13 +73,24 @@ impl Roles {
         }
         let of_tool = defaults.tool.iter().flat_map(|tool| tool.failed);
         let rules = TimeRules {
-            unit: unit.unwrap_or_default(),
-            is_assumed: unit.is_none() && !params.higher_is_better,
+            unit,
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
             failed: failed.chain(of_tool.map(|&text| text.to_owned())).collect(),
         };
-        Ok(Self { features, choice, times, unused: unused.collect(), rules })
+        Ok(Self {
+            unit: of_rows.map(|&(index, name)| Column { index, name: name.clone(), categorical: true }),
+            unused: unused.into_iter().map(|(_, name)| name.clone()).collect(),
+            features,
+            choice,
+            times,
+            rules,
+        })
+    }
+
+    /// Returns true if nothing names the unit of the times.
+    pub fn unit_is_assumed(&self) -> bool {
+        self.rules.unit.is_none() && self.unit.is_none() && !self.rules.higher_is_better
     }
 
     /// Checks that this table has the features of the first one, in the same order.

@@ -5,6 +5,7 @@ use ah_types::{Fault, FeatureKind, fields};
 
 use crate::cell::Cell;
 use crate::error::bad_row;
+use crate::params::Unit;
 use crate::roles::{Column, Roles};
 use crate::times::Timing;
 
@@ -31,6 +32,7 @@ impl Roles {
         // In a wide table each column of times is a choice, in any other one all are repetitions.
         row.choices.resize_with(if self.is_wide() { self.times.len() } else { 1 }, Default::default);
         row.choices.iter_mut().for_each(|(_, timings)| timings.clear());
+        let unit = self.unit_of(cells)?;
         for (at, time) in self.times.iter().enumerate() {
             let (name, timings) = &mut row.choices[if self.is_wide() { at } else { 0 }];
             if self.is_wide() {
@@ -38,9 +40,24 @@ impl Roles {
             } else if at == 0 {
                 name_choice(&self.choice, cells, name)?;
             }
-            self.rules.read(&time.name, &cells[time.index], timings)?;
+            self.rules.read(&time.name, &cells[time.index], unit, timings)?;
         }
         Ok(())
+    }
+
+    /// Returns the unit of a row's times. In Google Benchmark's files the rows differ.
+    fn unit_of(&self, cells: &[Cell]) -> Result<Unit, Fault> {
+        let Some(column) = &self.unit else { return Ok(self.rules.unit.unwrap_or_default()) };
+        let cell = &cells[column.index];
+        let (expected, hint) = match (cell.as_text().and_then(Unit::named_by), self.rules.unit) {
+            (Some(of_row), Some(unit)) if of_row != unit => (
+                format!("{unit}, as --unit or the column of times says"),
+                "leave --unit out, and the times of each row are taken in its own unit",
+            ),
+            (Some(unit), _) | (None, Some(unit)) => return Ok(unit),
+            (None, None) => ("ns, us, ms or s".to_owned(), "name the unit of all times with --unit"),
+        };
+        Err(Fault::new(expected, cell.shown(), hint).in_column(&column.name))
     }
 }
 

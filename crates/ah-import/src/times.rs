@@ -15,9 +15,8 @@ const FAILED: Timing = Some(f64::INFINITY);
 /// The rules for reading a table's times.
 #[derive(Clone, Debug, Default)]
 pub struct TimeRules {
-    pub unit: Unit,
-    /// Nobody named the unit: neither a flag nor the column nor the tool.
-    pub is_assumed: bool,
+    /// What a flag, the column's name or the tool says.
+    pub unit: Option<Unit>,
     pub higher_is_better: bool,
     /// Whether a missing time means that the choice failed.
     pub missing_is_failed: bool,
@@ -27,22 +26,28 @@ pub struct TimeRules {
 
 impl TimeRules {
     /// Adds the timings in a cell of `column` to `timings`.
-    pub fn read(&self, column: &str, cell: &Cell, timings: &mut Vec<Timing>) -> Result<(), Fault> {
+    pub fn read(
+        &self,
+        column: &str,
+        cell: &Cell,
+        unit: Unit,
+        timings: &mut Vec<Timing>,
+    ) -> Result<(), Fault> {
         if let Cell::List(list) = cell {
-            return list.iter().try_for_each(|cell| self.read(column, cell, timings));
+            return list.iter().try_for_each(|cell| self.read(column, cell, unit, timings));
         }
         let missing = if self.missing_is_failed { FAILED } else { None };
         timings.push(match (cell, cell.as_text()) {
             (_, Some(text)) if self.failed.iter().any(|failed| failed == text) => FAILED,
             (Cell::Missing, _) => missing,
-            _ => Some(self.ms(cell).ok_or_else(|| self.fault(cell).in_column(column))?),
+            _ => Some(self.ms(cell, unit).ok_or_else(|| self.fault(cell, unit).in_column(column))?),
         });
         Ok(())
     }
 
-    fn ms(&self, cell: &Cell) -> Option<f64> {
+    fn ms(&self, cell: &Cell, unit: Unit) -> Option<f64> {
         let x = ah_types::number(cell.as_text()?)?;
-        let ms = match (self.higher_is_better, self.unit) {
+        let ms = match (self.higher_is_better, unit) {
             // An infinite rate becomes 0, which the check below refuses.
             (true, _) => 1000.0 / x,
             // Divides, because 1000 is exact in f64 and 0.001 is not.
@@ -56,13 +61,14 @@ impl TimeRules {
         (ms > 0.0 && (ms.is_finite() || x.is_infinite())).then_some(ms)
     }
 
-    fn fault(&self, cell: &Cell) -> Fault {
+    fn fault(&self, cell: &Cell, unit: Unit) -> Fault {
         let expected = match self.higher_is_better {
             true => "a rate above 0, or nothing where it was not measured".to_owned(),
-            false => format!(
-                "a time in {} above 0, inf where the choice failed, or nothing where it was not measured",
-                self.unit
-            ),
+            false => {
+                format!(
+                    "a time in {unit} above 0, inf where the choice failed, or nothing where it was not measured"
+                )
+            }
         };
         let mut fault = bad_row(expected, cell.shown());
         match cell.as_text() {
@@ -83,7 +89,8 @@ mod tests {
 
     fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
         let mut timings = Vec::new();
-        rules.read("ms", &Cell::from(text), &mut timings).map_err(|fault| fault.expected)?;
+        let unit = rules.unit.unwrap_or_default();
+        rules.read("ms", &Cell::from(text), unit, &mut timings).map_err(|fault| fault.expected)?;
         Ok(timings[0])
     }
 
@@ -92,16 +99,20 @@ mod tests {
         for (unit, text) in
             [(Unit::Ns, "18500"), (Unit::Us, "18.5"), (Unit::Ms, "0.0185"), (Unit::S, "1.85e-5")]
         {
-            assert_eq!(read(&TimeRules { unit, ..TimeRules::default() }, text), Ok(Some(0.0185)), "{unit:?}");
+            assert_eq!(
+                read(&TimeRules { unit: Some(unit), ..TimeRules::default() }, text),
+                Ok(Some(0.0185)),
+                "{unit:?}"
+            );
         }
-        let seconds = TimeRules { unit: Unit::S, ..TimeRules::default() };
+        let seconds = TimeRules { unit: Some(Unit::S), ..TimeRules::default() };
         assert_eq!([read(&seconds, "1e-9"), read(&seconds, "inf")], [Ok(Some(1e-6)), Ok(FAILED)]);
         assert!(read(&seconds, "1e306").is_err(), "too large in milliseconds");
         let rules = TimeRules::default();
         for text in ["0", "-1", "-inf", "fast", "1.5ms", "0,5", "-0.0", "1e400"] {
             assert!(read(&rules, text).unwrap_err().starts_with("a time in milliseconds above 0"), "{text}");
         }
-        let tiny = TimeRules { unit: Unit::Ns, ..TimeRules::default() };
+        let tiny = TimeRules { unit: Some(Unit::Ns), ..TimeRules::default() };
         assert!(read(&tiny, "1e-323").is_err(), "no time is left of it in milliseconds");
         for text in ["", "NaN", "None", "null"] {
             assert_eq!(read(&rules, text), Ok(None), "{text:?}");

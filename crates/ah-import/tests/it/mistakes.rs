@@ -244,15 +244,24 @@ fn times_of_nanoseconds_without_a_unit_are_a_question() {
     assert!(folder.log(&params).ends_with("1,a,0.000002\n2,a,0.000001\n3,a,4\n"));
 }
 
-/// The times of Google Benchmark were once taken as milliseconds, whatever their `time_unit`.
+/// The times of Google Benchmark were once taken in one unit, whatever the `time_unit` of each row: 20 ns lost to 0.01 ms.
 #[test]
-fn a_column_of_units_is_a_question() {
+fn each_row_may_name_its_unit() {
     let folder = Folder::new();
-    let mut params = folder.table("t.csv", "n,choice,real_time,time_unit\n1,a,20,ns\n2,a,10,ns\n");
+    let rows = "n,choice,real_time,aggregate_unit,time_unit\n1,a,20,,ns\n2,a,0.01,,ms\n3,a,1,,MB\n";
+    let mut params = folder.table("t.csv", rows);
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("real_time"));
-    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ns, us, ms or s), found none, and a column "time_unit", which is not read"#);
+    assert_snapshot!(folder.error(&params), @r#"t.csv:4: column "time_unit": expected ns, us, ms or s, found "MB"; name the unit of all times with --unit"#);
     params.unit = Some(ah_import::Unit::Ns);
-    assert!(folder.log(&params).ends_with("1,a,0.00002\n2,a,0.00001\n"));
+    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "time_unit": expected nanoseconds, as --unit or the column of times says, found "ms"; leave --unit out, and the times of each row are taken in its own unit"#);
+    params.unit = None;
+    params.skip_bad_rows = true;
+    assert!(folder.log(&params).ends_with("1,a,0.00002\n2,a,0.01\n"));
+    // A column of units that is about something else.
+    let mut params = folder.table("v.csv", "n,choice,time,unit\n1,a,20,MB\n");
+    (params.features, params.choice, params.time) = (names("n"), names("choice"), names("time"));
+    (params.unit, params.output) = (Some(ah_import::Unit::Ns), folder.path("v.txt"));
+    assert!(folder.log(&params).ends_with("1,a,0.00002\n"));
 
     let folder = Folder::new();
     let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");

@@ -133,10 +133,10 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
     Ok(exit::CHECK_FAILED)
 }
 
-/// Returns the targets for which there is code to generate: a model file needs none.
+/// Returns the targets for which there is code to generate: a model file needs none, and a table a log with its inputs.
 fn generated_targets(targets: &[Target]) -> Vec<&'static ah_codegen::Target> {
     let code = |target: &Target| ah_codegen::TARGETS.iter().find(|code| code.name == target.name());
-    targets.iter().filter_map(code).collect()
+    targets.iter().filter(|target| **target != Target::Table).filter_map(code).collect()
 }
 
 /// The last step of the one command that learns and generates: code for each target that it learned for.
@@ -145,7 +145,14 @@ fn generate(
     args: &TrainArgs,
     mode: ah_codegen::WriteMode,
 ) -> Result<Option<ah_codegen::Report>, Error> {
-    let targets = generated_targets(&trained.plan.call_site.targets);
+    let learned = &trained.plan.call_site.targets;
+    let targets = generated_targets(learned);
+    if mode == ah_codegen::WriteMode::Write && learned.contains(&Target::Table) {
+        let model = args.model.display();
+        status(&format!(
+            "table: run ah-codegen {model} --target table --rows LOG, with a log of the table's inputs\n"
+        ));
+    }
     if args.no_codegen || targets.is_empty() {
         return Ok(None);
     }

@@ -64,7 +64,7 @@ mod panics;
 mod warnings;
 
 pub use ah_types;
-pub use ah_types::{Error, Unsure};
+pub use ah_types::{Error, Failure, Outcome, Unsure};
 pub use decide::{Answer, AutoHeuristic, Builder, Reason, Role};
 pub use drift::{Drift, DriftReport};
 pub use environment::Environment;

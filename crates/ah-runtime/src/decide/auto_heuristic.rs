@@ -105,7 +105,8 @@ impl AutoHeuristic {
     }
 
     /// Chooses. If this run collects, it instead measures every choice with `feedback`, appends the outcomes to
-    /// the log, and takes the fallback. A choice whose measurement panics has failed.
+    /// the log, and takes the fallback. `feedback` returns milliseconds, [`Failure::skipped`] or [`Failure::failed`]. A choice
+    /// whose measurement panics has failed.
     ///
     /// A failure to append is a warning of the `log` crate; the answer is still the fallback. If
     /// `AUTOHEURISTIC_COLLECT` asks for the log and the program has no logger, the warning goes to standard error.

@@ -15,7 +15,8 @@ use crate::judge::TestReport;
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
-use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View, calibrate};
+use crate::promise::calibrate::{self, CalibratedMargin};
+use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
 use crate::record;
 use crate::search::{self, Portfolio};
 
@@ -116,14 +117,13 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
     let ships = Recipe { dataset: shipping, ..judging };
-    let shipped = ships.learn(&shipping.usable);
+    let (mut model, calibrated) = ships.learn(&shipping.usable, ladder.rung());
 
     // Judge.
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
 
     // Write.
-    let no_promise = no_promise(&prepared, &shipped);
-    let mut model = shipped.model;
+    let no_promise = no_promise(&prepared, calibrated);
     model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
@@ -179,7 +179,7 @@ fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Climbed {
 }
 
 /// Returns why the model has no promise that decides.
-fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPromise> {
+fn no_promise(prepared: &Prepared, calibrated: Option<CalibratedMargin>) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
     let by = calibrate::held_out_together(plan.promise);
     let [inputs, training] =
@@ -195,7 +195,7 @@ fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPro
             let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
-        Some(target) => match shipped.calibrated {
+        Some(target) => match calibrated {
             None => {
                 let needed = of_all(calibrate::min_inputs(plan.promise, target));
                 Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })

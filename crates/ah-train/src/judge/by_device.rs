@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::metrics::Metrics;
 use crate::prepared::Prepared;
-use crate::promise::Recipe;
+use crate::promise::{ALWAYS, Recipe};
 
 /// What a device loses on its test part; both heuristics always decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,8 +28,9 @@ impl DeviceReport {
                 |input: &u32| device.measured(logged, &dataset.table.inputs[*input as usize].values);
             let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
             let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
-            let judge =
-                |training| Metrics::of_model(prepared, &recipe.learn_without_promise(training), &test);
+            let judge = |training| {
+                Metrics::of_model(prepared, &recipe.learn_without_promise(training, ALWAYS), &test)
+            };
             let (never_measured, learned_there) = (judge(&others), judge(&there));
             Self { device: device.name(), never_measured, learned_there }
         };

@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::metrics::Metrics;
 use crate::params::SplitBy;
 use crate::prepared::Prepared;
-use crate::promise::{Heuristic, Recipe};
+use crate::promise::{ALWAYS, Heuristic, Recipe};
 
 /// A heuristic that was learned from the training part, judged on the test part.
 pub struct TestReport {
@@ -31,7 +31,7 @@ impl TestReport {
             SplitBy::Dims => {
                 let parts = recipe.dataset.hold_out(SplitBy::Input, plan.test_share, plan.seed);
                 by_input = parts.ok().map(|parts| {
-                    let model = recipe.learn_without_promise(&parts.training);
+                    let model = recipe.learn_without_promise(&parts.training, ALWAYS);
                     Metrics::of_model(prepared, &model, &parts.held_out)
                 });
             }

@@ -48,6 +48,9 @@ pub struct Rung {
     /// The most leaves of its tree; `None`: the whole tree.
     #[serde(skip)]
     pub most: Option<usize>,
+    /// Whether choices are taken at all.
+    #[serde(skip)]
+    pub decides: bool,
 }
 
 /// The rungs, the smallest first, and the one that is taken.
@@ -142,18 +145,19 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
 }
 
 impl Recipe<'_> {
-    /// Learns a heuristic of this size from these inputs, with a promise if the plan has one.
-    pub fn learn(&self, inputs: &[u32]) -> Heuristic {
+    /// Learns a heuristic of this rung from these inputs, with a promise if the plan has one.
+    pub fn learn(&self, inputs: &[u32], rung: &Rung) -> (Model, Option<CalibratedMargin>) {
         if self.plan.max_risk.is_none() {
-            let always = self.learn_without_promise(inputs);
-            return Heuristic { model: always.clone(), always, calibrated: None };
+            let margin = if rung.decides { ALWAYS } else { NEVER };
+            return (self.learn_without_promise(inputs, margin), None);
         }
         let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
         let (calibrated, margin) = self.margin(&folds, &held_out);
-        self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin)
+        let fitted = self.sized(&fitted.whole, self.max_leaves);
+        (self.heuristic(&fitted, &folds, calibrated, margin).model, calibrated)
     }
 
     /// Returns the calibrated margin, and the one that the heuristic gets: without a promise it always decides, and with one that
@@ -201,13 +205,22 @@ impl<'c> Candidate<'c> {
     ) -> Self {
         let (dataset, fallback) = (recipe.dataset, folds.fallback);
         let held_out = folds.decide(recipe, fitted, most);
-        let (calibrated, margin) = recipe.margin(folds, &held_out);
+        let (calibrated, mut margin) = recipe.margin(folds, &held_out);
         let costs_at = |margin: f64| -> Vec<f64> {
             held_out.iter().map(|h| cost(h, &dataset.table, fallback, margin)).collect()
         };
-        let costs = costs_at(margin);
         let weights = weights(dataset, &held_out);
-        let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
+        let of_fallback = mean(&costs_at(NEVER), &weights);
+        // Without a promise, what loses more than the fallback alone is not asked either. A ranking has other uses.
+        let plan = recipe.plan;
+        if plan.max_risk.is_none()
+            && plan.settings.ranking.is_none()
+            && mean(&costs_at(ALWAYS), &weights) > of_fallback
+        {
+            margin = NEVER;
+        }
+        let costs = costs_at(margin);
+        let mean_cost = mean(&costs, &weights);
         let over_best = |cost| dataset.table.objective.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;
@@ -219,6 +232,7 @@ impl<'c> Candidate<'c> {
             speedup: over_best(of_fallback) / over_best(mean_cost),
             asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
             most,
+            decides: margin != NEVER,
         };
         Self { configuration, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
     }

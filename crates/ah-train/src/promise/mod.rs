@@ -8,7 +8,7 @@ pub mod folds;
 pub mod ladder;
 pub mod recipe;
 
-pub use calibrate::NEVER;
+pub use calibrate::{ALWAYS, NEVER};
 pub use folds::Folds;
 #[cfg(feature = "cli")]
 pub use ladder::Rung;

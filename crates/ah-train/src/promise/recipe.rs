@@ -99,13 +99,13 @@ impl Recipe<'_> {
         Fitted { view: view.clone(), ensemble }
     }
 
-    /// Learns from these inputs a model that always decides.
-    pub fn learn_without_promise(&self, inputs: &[u32]) -> Model {
+    /// Learns from these inputs a model without a promise, with this margin.
+    pub fn learn_without_promise(&self, inputs: &[u32], margin: f64) -> Model {
         let plan = &TrainPlan { max_risk: None, ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
         let view = Arc::new(View::new(self.dataset, plan, inputs));
         let fitted = recipe.sized(&recipe.fit(&view), self.max_leaves);
-        recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS)
+        recipe.model(&fitted, self.dataset.fallback(inputs), margin)
     }
 
     /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.

@@ -119,7 +119,8 @@ fn promise_line(trained: &TrainedModel) -> String {
              all inputs.\n",
         ),
         NoPromise::TooFew { inputs: counted, needed, asked: false } => {
-            format!("No promise: {}. It always decides; measure about {needed} for one.\n", few(counted))
+            let always = if trained.constant().is_some() { "; " } else { ". It always decides; " };
+            format!("No promise: {}{always}measure about {needed} for one.\n", few(counted))
         }
         NoPromise::TooFew { inputs: counted, needed, asked: true } => format!(
             "{} for the promise. Measure about {needed}, or accept the risk with --max-risk none.\n",

@@ -60,7 +60,7 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
         assert!(out.contains("Promise: at most 1 %") || out.contains("Only usual keeps"), "{said}\n{out}");
         found.push("1 % needs");
     }
-    if let (Some(needed), Some(more)) = (number(&said, "It always decides; measure about "), more) {
+    if let (Some(needed), Some(more)) = (number(&said, "; measure about "), more) {
         run.write("more.txt", more(enough(needed)));
         let out = again("more.txt", &[]);
         assert!(out.contains("Promise: at most ") || out.contains("Only usual keeps"), "{said}\n{out}");
@@ -132,7 +132,7 @@ fn the_inputs_to_measure_are_counted_like_those_of_the_log() {
     let weights = (0..400).map(|i| format!("{},{}\t{}\n", i * 7919 % 1009, i * 104_729 % 997, weight(i)));
     run.write("weights.txt", weights.collect::<String>());
     let (said, _) = run.learns(&["log.txt", "--fallback", "usual", "--weights", "weights.txt"]);
-    let needed = number(&said, "It always decides; measure about ").unwrap();
+    let needed = number(&said, "; measure about ").unwrap();
     assert!(said.contains("400 inputs count as ") && needed > 400.0, "{said}");
 }
 

@@ -60,3 +60,32 @@ fn the_smallest_tree_within_a_share_is_no_larger_and_the_same_whatever_the_threa
     assert_eq!(code, 2);
     assert!(err.contains("a share such as 0.1% or 0.001"), "{err}");
 }
+
+/// 24 boosted trees once shipped that cross-validation itself had seen to be slower than the fallback.
+#[test]
+fn what_loses_more_than_the_fallback_alone_is_not_asked() {
+    let run = Run::new();
+    let mut constants = 0;
+    for seed in 0..8 {
+        // Nothing but noise, and the fallback is faster by a tenth.
+        let time = |i: u64, choice: u64| {
+            0.7 + 0.6 * ah_types::random::fraction(seed, 2 * i + choice) + 0.1 * choice as f64
+        };
+        let row = |i: u64| {
+            let input =
+                format!("{},{},{},torch.float16", 512 + 64 * (i % 13), 512 + 64 * i, 512 + 64 * (i % 7));
+            format!("{input},orig,{}\n{input},pad,{}\n", time(i, 0), time(i, 1))
+        };
+        run.write("train.txt", HEAD.to_owned() + &(0..40).map(row).collect::<String>());
+        let (_, figures) = learn(&run, &[]);
+        let sizes = &figures["sizes"];
+        let gains = sizes["rungs"].as_array().unwrap().iter().map(|rung| rung["speedup"].as_f64().unwrap());
+        let gains: Vec<f64> = gains.collect();
+        assert!(gains.iter().all(|gain| *gain >= 1.0), "{seed}: {gains:?}");
+        if gains[sizes["chosen"].as_u64().unwrap() as usize] == 1.0 {
+            assert_eq!(figures["constant"], "orig", "{seed}: {gains:?}");
+            constants += 1;
+        }
+    }
+    assert!(constants >= 4, "{constants}");
+}

@@ -15,6 +15,8 @@ step() {
 # The tests start the tools and the examples.
 cargo build --workspace --bins --examples --quiet
 step "tests that take minutes" cargo test --workspace --quiet --no-fail-fast --test it -- --ignored
+# Ten minutes on two cores.
+step "promises where the truth is known" cargo run --release --quiet -p ah-train --example known_truth -- runs=20
 step "Slurm" scripts/slurm/test.sh
 step "the wheel, built and used" scripts/wheel.sh
 step "generated/ follows from data/" scripts/generate.sh --check

@@ -1,14 +1,14 @@
-//! Near-copies: inputs that agree in all features but one or two, such as a shape in several batch sizes.
+//! Near-copies: inputs that agree in all features but one or two, such as a shape in several batch sizes or element types.
 //!
 //! Held out one by one, a copy stays behind to learn from, so losses look smaller than on shapes that the log does not have. Inputs
-//! are neighbours where all numbers but the left out ones are near and all categories are equal. Whether that matters is measured:
-//! a tree is judged on folds by input and on folds by neighbourhood.
+//! are neighbours where, but for the features that are left out, all numbers are near and all categories are equal. Whether that
+//! matters is measured: a tree is judged on folds by input and on folds by neighbourhood.
 
 use std::collections::BTreeMap;
 
 use ah_types::hash::fnv1a;
 use ah_types::random::mix;
-use ah_types::{DEVICE_FEATURES, Scalar, Value};
+use ah_types::{DEVICE_FEATURES, FeatureKind, Scalar, Value};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -87,16 +87,16 @@ fn compare(dataset: &Dataset, seed: u64, (keys, left_out): (Vec<String>, Vec<Str
     (more > LEAST_MORE && (splits || more > ERRORS * error)).then_some(found)
 }
 
-/// Returns the neighbourhoods without one number and those without two that leave most inputs with a neighbour; of these the largest
-/// ones, since copies in one number may be copies in another one too. Returns each by input, with the names of these numbers.
+/// Returns the neighbourhoods without one number, without two and without a category that leave most inputs with a neighbour; of each
+/// the largest ones, since copies in one number may be copies in another one too. Returns each by input, with the names of what is
+/// left out.
 fn candidates(dataset: &Dataset) -> Vec<(Vec<String>, Vec<String>)> {
     let schema = dataset.features.base();
     let all = &dataset.table.inputs;
-    let is_number = |slot: &usize| {
-        let is_own = !DEVICE_FEATURES.contains(&&*schema.features()[*slot].name);
-        is_own && all.first().is_some_and(|input| matches!(input.values[*slot], Value::Number(_)))
-    };
-    let numbers: Vec<usize> = (0..schema.len()).filter(is_number).collect();
+    let is_own = |slot: &usize| !DEVICE_FEATURES.contains(&&*schema.features()[*slot].name);
+    let is_number = |slot: &usize| schema.features()[*slot].kind == FeatureKind::Numerical;
+    let (numbers, categories): (Vec<usize>, Vec<usize>) =
+        (0..schema.len()).filter(is_own).partition(is_number);
     // A neighbourhood that leaves no number to agree in is everything.
     let singles = numbers.iter().map(|&slot| vec![slot]).filter(|_| numbers.len() > 1);
     let pairs =
@@ -110,37 +110,44 @@ fn candidates(dataset: &Dataset) -> Vec<(Vec<String>, Vec<String>)> {
         (slot, values.collect::<FxHashSet<u64>>().len())
     };
     let distinct: Vec<(usize, usize)> = numbers.iter().map(distinct).collect();
+    // By number that stays, how many values it has.
+    let distinct_of = |set: &[usize]| -> Vec<usize> {
+        distinct.iter().filter(|(slot, _)| !set.contains(slot)).map(|(_, count)| *count).collect()
+    };
     let keys_of = |set: &Vec<usize>| -> Vec<u64> {
         // In one number alone, many of some hundred independent inputs are near.
-        let near = if numbers.len() == set.len() + 1 { &same } else { &near };
+        let near = if distinct_of(set).len() == 1 { &same } else { &near };
         let key = |input: &Vec<u64>| {
             let kept = input.iter().enumerate().filter(|(slot, _)| !set.contains(slot));
             kept.fold(0, |key, (_, part)| mix(key, *part))
         };
         near.iter().map(key).collect()
     };
-    let rated = singles.chain(pairs).collect::<Vec<_>>().into_par_iter().filter_map(|set| {
-        let keys = keys_of(&set);
-        let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
-        dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
-        let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
-        // Where most combinations of the values that stay occur, the inputs are a grid: a program meets the same ones again.
-        let kept = || distinct.iter().filter(|(slot, _)| !set.contains(slot)).map(|(_, count)| *count);
-        let combinations = kept().fold(1, usize::saturating_mul);
-        let has_shapes = sizes.len() <= (2 * kept().max().unwrap_or(0)).max(combinations / 2);
-        let are_many = with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
-        let is_enough = are_many && has_shapes && sizes.len() >= LEAST_GROUPS;
-        is_enough.then_some((with_neighbours, sizes.len(), set, keys))
-    });
+    let of_categories = categories.iter().map(|&slot| vec![slot]).filter(|_| !numbers.is_empty());
+    let rated =
+        singles.chain(pairs).chain(of_categories).collect::<Vec<_>>().into_par_iter().filter_map(|set| {
+            let keys = keys_of(&set);
+            let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
+            dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
+            let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
+            // Where most combinations of the values that stay occur, the inputs are a grid: a program meets the same ones again.
+            let kept = distinct_of(&set);
+            let combinations = kept.iter().copied().fold(1, usize::saturating_mul);
+            let has_shapes = sizes.len() <= (2 * kept.into_iter().max().unwrap_or(0)).max(combinations / 2);
+            let are_many = with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
+            let is_enough = are_many && has_shapes && sizes.len() >= LEAST_GROUPS;
+            is_enough.then_some((with_neighbours, sizes.len(), set, keys))
+        });
     let rated: Vec<_> = rated.collect();
-    let best = |size: usize| {
-        let of_size = rated.iter().filter(|(_, _, set, _)| set.len() == size);
+    let best = |size: usize, of_numbers: bool| {
+        let of_size =
+            rated.iter().filter(|(_, _, set, _)| set.len() == size && is_number(&set[0]) == of_numbers);
         let (_, _, set, keys) =
             of_size.max_by_key(|(with, groups, set, _)| (*with, std::cmp::Reverse(*groups), set.clone()))?;
         let names = set.iter().map(|&slot| schema.features()[slot].name.clone()).collect();
         Some((keys.iter().map(u64::to_string).collect(), names))
     };
-    [best(1), best(2)].into_iter().flatten().collect()
+    [best(1, true), best(2, true), best(1, false)].into_iter().flatten().collect()
 }
 
 /// Returns a number that near values share; with infinitely many steps, equal ones.

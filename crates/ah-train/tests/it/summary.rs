@@ -144,6 +144,24 @@ fn copies_on_a_grid_of_two_numbers_are_held_out_together() {
     );
 }
 
+/// A shape in two element types: 56 of 60 simulated logs surely broke their promise.
+#[test]
+fn copies_in_a_category_are_held_out_together() {
+    let mut text = log(0, |at| (independent(at), 1.0, None));
+    text = text
+        .replace(r#""categorical_features": []"#, r#""categorical_features": ["type"]"#)
+        .replace("x,y,", "x,y,type,");
+    assert!(text.contains(r#"["type"]"#) && text.contains("x,y,type,"), "{text}");
+    for (shape, ty) in (0..400).flat_map(|shape| ["float16", "bfloat16"].map(|ty| (shape, ty))) {
+        let [x, y] = independent(shape);
+        let new = if shape * shape % 7 < 3 { 0.5 } else { 2.0 };
+        let _ = write!(text, "\n{x},{y},{ty},old,1\n{x},{y},{ty},new,{new}");
+    }
+    let run = Run::new();
+    let (_, notes) = run.write("log.txt", text).learns(&["log.txt"]);
+    assert!(notes.contains("differ in type alone") && notes.contains("held out together;"), "{notes}");
+}
+
 /// The summary began with "Take" above "0.968 times as fast".
 #[test]
 fn a_heuristic_that_is_slower_than_the_fallback_on_held_out_inputs_is_called_so() {

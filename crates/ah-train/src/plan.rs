@@ -117,6 +117,14 @@ impl TrainPlan {
         })
     }
 
+    /// Returns the same plan with no promise, by a rule of the tool.
+    pub fn without_promise(&self) -> Self {
+        let mut plan = Self { max_risk: None, ..self.clone() };
+        plan.settings
+            .replace(&Params { max_risk: Some(MaxRisk::None), ..Params::default() }, Origin::Default);
+        plan
+    }
+
     /// Returns what the folds of the search hold out together.
     pub fn split_by(&self) -> SplitBy {
         match self.promise {

@@ -74,9 +74,11 @@ pub enum NoPromise {
     },
     /// Every margin breaks the promise that was asked for, so the model takes the fallback alone.
     Unkept,
+    /// Only the fallback keeps this share, which nobody asked for, so the model always decides.
+    OnlyFallback(f64),
 }
 
-/// A promise that costs a greater share of the time has its price said.
+/// A promise that costs a greater share of the time has its price said, or is not made where nobody asked for it and nothing is left.
 const DEAR: f64 = 0.05;
 
 /// Learns from the logs of `params`. Where the model takes one choice everywhere, or its promise is dear, learns again to say what
@@ -107,12 +109,11 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let start = Instant::now();
     params.check()?;
     // Log → table → prepared.
-    let prepared = Prepared::new(Dataset::read(params)?, params)?;
-    let Prepared { plan, parts, learning, shipping, .. } = &prepared;
-    let training = &parts.training;
+    let mut prepared = Prepared::new(Dataset::read(params)?, params)?;
 
     // Search, fit and promise: once to be judged, once to ship.
-    let climbed = learn(learning, plan, training);
+    let (climbed, only_fallback) = climb(&mut prepared);
+    let Prepared { plan, learning, shipping, .. } = &prepared;
     let ladder = climbed.ladder;
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
@@ -123,7 +124,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
 
     // Write.
-    let no_promise = no_promise(&prepared, calibrated);
+    let no_promise = no_promise(&prepared, calibrated, only_fallback);
     model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
@@ -170,16 +171,40 @@ pub fn over_fallback(trained: &TrainedModel) -> f64 {
     }
 }
 
-/// Learns from these inputs the heuristic that is judged.
-fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Climbed {
-    let view = Arc::new(View::new(dataset, plan, inputs));
-    let folds = Folds::new(dataset, plan, inputs, &view);
+/// Learns the heuristic that is judged. Where only the fallback keeps a promise that nobody asked for, and deciding saves much, makes
+/// none, and returns its share.
+fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
+    let climbed = learn(prepared);
+    let plan = &prepared.plan;
+    let unasked = plan.max_risk.filter(|_| plan.settings.is_default("max_risk"));
+    if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 {
+        return (climbed, None);
+    }
+    let without = plan.without_promise();
+    let with = std::mem::replace(&mut prepared.plan, without);
+    let always = learn(prepared);
+    if always.ladder.rung().speedup * (1.0 - DEAR) > 1.0 {
+        return (always, unasked);
+    }
+    prepared.plan = with;
+    (climbed, None)
+}
+
+/// Learns a heuristic from the training part.
+fn learn(prepared: &Prepared) -> Climbed {
+    let Prepared { plan, parts, learning: dataset, .. } = prepared;
+    let view = Arc::new(View::new(dataset, plan, &parts.training));
+    let folds = Folds::new(dataset, plan, &parts.training, &view);
     let configuration = &search::search(dataset, plan, &folds.of_search());
     promise::climb(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)
 }
 
 /// Returns why the model has no promise that decides.
-fn no_promise(prepared: &Prepared, calibrated: Option<CalibratedMargin>) -> Option<NoPromise> {
+fn no_promise(
+    prepared: &Prepared,
+    calibrated: Option<CalibratedMargin>,
+    only_fallback: Option<f64>,
+) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
     let by = calibrate::held_out_together(plan.promise);
     let [inputs, training] =
@@ -191,6 +216,7 @@ fn no_promise(prepared: &Prepared, calibrated: Option<CalibratedMargin>) -> Opti
         _ if asked == Some(MaxRisk::None) || plan.settings.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
+        None if only_fallback.is_some() => only_fallback.map(NoPromise::OnlyFallback),
         None => {
             let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })

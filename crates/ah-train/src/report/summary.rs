@@ -126,6 +126,10 @@ fn promise_line(trained: &TrainedModel) -> String {
             "{} for the promise. Measure about {needed}, or accept the risk with --max-risk none.\n",
             few(counted)
         ),
+        NoPromise::OnlyFallback(share) => {
+            let share = percent(share);
+            format!("No promise: only {fallback} keeps {share} % (--max-risk {share}%). It always decides.\n")
+        }
         NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
     }
 }

@@ -74,6 +74,11 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
         assert!(out.contains("Decides 100.0 %"), "{said}\n{out}");
         found.push("measure or accept");
     }
+    if let Some(share) = number(&said, "keeps 2 % (--max-risk ") {
+        let out = again(args[0], &[&args[1..], &["--max-risk", &format!("{share}%")]].concat());
+        assert!(out.starts_with("Always take usual: nothing else keeps the promise"), "{said}\n{out}");
+        found.push("max-risk");
+    }
     if said.contains("--max-risk none always decides") {
         let out = again(args[0], &["--max-risk", "none"]);
         assert!(out.contains("No promise was asked for") && out.contains("Decides 100.0 %"), "{said}\n{out}");
@@ -86,7 +91,7 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
 fn each_command_of_a_summary_does_what_it_says() {
     let mut found = Vec::new();
     // (inputs, risk, milliseconds, flags)
-    let own: [(usize, f64, f64, &[&str]); 7] = [
+    let own: [(usize, f64, f64, &[&str]); 8] = [
         (60, 0.0, 1.0, &[]),
         (88, 0.0, 1.0, &[]),
         (160, 0.0, 1.0, &[]),
@@ -94,6 +99,7 @@ fn each_command_of_a_summary_does_what_it_says() {
         (300, 0.0, 1.0, &["--max-risk", "0.5%"]),
         (1200, 0.1, 1.0, &["--max-risk", "1%"]),
         (600, 0.0, 2e-4, &["--target", "python"]),
+        (600, 0.0, 2e-4, &["--target", "python", "--max-risk", "2%"]),
     ];
     for (inputs, risk, ms, flags) in own {
         let run = Run::new();
@@ -101,7 +107,7 @@ fn each_command_of_a_summary_does_what_it_says() {
         let more = |inputs: usize| risky(inputs, risk, ms);
         found.extend(follow(&run, &[&["log.txt"], flags].concat(), Some(&more)));
     }
-    for advice in ["1 % needs", "measure for one", "measure or accept", "max-risk none"] {
+    for advice in ["1 % needs", "measure for one", "measure or accept", "max-risk", "max-risk none"] {
         assert!(found.contains(&advice), "no log gives the advice {advice:?}: {found:?}");
     }
 }

@@ -128,7 +128,7 @@ fn promise_line(trained: &TrainedModel) -> String {
         ),
         NoPromise::OnlyFallback(share) => {
             let share = percent(share);
-            format!("No promise: only {fallback} keeps {share} % (--max-risk {share}%). It always decides.\n")
+            format!("No promise: only {fallback} would keep one (--max-risk {share}%). It always decides.\n")
         }
         NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
     }

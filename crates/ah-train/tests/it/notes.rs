@@ -74,7 +74,7 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
         assert!(out.contains("Decides 100.0 %"), "{said}\n{out}");
         found.push("measure or accept");
     }
-    if let Some(share) = number(&said, "keeps 2 % (--max-risk ") {
+    if let Some(share) = number(&said, "usual would keep one (--max-risk ") {
         let out = again(args[0], &[&args[1..], &["--max-risk", &format!("{share}%")]].concat());
         assert!(out.starts_with("Always take usual: nothing else keeps the promise"), "{said}\n{out}");
         found.push("max-risk");

@@ -175,12 +175,12 @@ pub fn over_fallback(trained: &TrainedModel) -> f64 {
 /// none, and returns its share.
 fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
     let climbed = learn(prepared);
-    let plan = &prepared.plan;
-    let unasked = plan.max_risk.filter(|_| plan.settings.is_default("max_risk"));
+    let given = &prepared.learning.settings;
+    let unasked = prepared.plan.max_risk.filter(|_| given.max_risk.is_none() && given.promise.is_none());
     if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 {
         return (climbed, None);
     }
-    let without = plan.without_promise();
+    let without = prepared.plan.without_promise();
     let with = std::mem::replace(&mut prepared.plan, without);
     let always = learn(prepared);
     if always.ladder.rung().speedup * (1.0 - DEAR) > 1.0 {

@@ -98,39 +98,42 @@ fn promise_line(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let fallback = name(&held_out.evaluation.comparison.always_fallback.choice);
     let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
-    let Some(reason) = trained.no_promise else {
+    let kept = || {
         let Some(promise) = &trained.model.promise else { return String::new() };
         // The training part promises the same, and has fewer inputs, of which `groups` of all count.
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
         let stricter = if is_loose { format!("\n1 % needs about {needed} inputs.") } else { String::new() };
-        return format!("{}{stricter}\n", promised(promise, &fallback));
+        format!("{}{stricter}\n", promised(promise, &fallback))
     };
     let few = |counted| match counted == inputs {
         true => format!("{inputs} inputs are too few"),
         false => format!("{inputs} inputs count as {counted} (weights, near-copies), which are too few"),
     };
-    match reason {
-        NoPromise::NotAsked => "No promise was asked for: it declines only what it does not know.\n".into(),
-        NoPromise::NoFallback => "No promise without a fallback (--fallback CHOICE).\n".into(),
-        NoPromise::Estimates => String::from(
+    match trained.no_promise {
+        // The first line says that the fallback alone keeps it.
+        None | Some(NoPromise::Unkept) => kept(),
+        Some(NoPromise::NotAsked) => {
+            "No promise was asked for: it declines only what it does not know.\n".into()
+        }
+        Some(NoPromise::NoFallback) => "No promise without a fallback (--fallback CHOICE).\n".into(),
+        Some(NoPromise::Estimates) => String::from(
             "No promise: the inputs time few of the choices, and a promise must not rest on estimates. Time the kept choices on \
              all inputs.\n",
         ),
-        NoPromise::TooFew { inputs: counted, needed, asked: false } => {
+        Some(NoPromise::TooFew { inputs: counted, needed, asked: false }) => {
             let always = if trained.constant().is_some() { "; " } else { ". It always decides; " };
             format!("No promise: {}{always}measure about {needed} for one.\n", few(counted))
         }
-        NoPromise::TooFew { inputs: counted, needed, asked: true } => format!(
+        Some(NoPromise::TooFew { inputs: counted, needed, asked: true }) => format!(
             "{} for the promise. Measure about {needed}, or accept the risk with --max-risk none.\n",
             few(counted)
         ),
-        NoPromise::OnlyFallback(share) => {
+        Some(NoPromise::OnlyFallback(share)) => {
             let share = percent(share);
             format!("No promise: only {fallback} would keep one (--max-risk {share}%). It always decides.\n")
         }
-        NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
     }
 }
 

@@ -69,13 +69,12 @@ impl TrainPlan {
         }
         let given: &Params = &dataset.settings;
         let mut settings = dataset.settings.clone();
-        let no_promise = Params { max_risk: Some(MaxRisk::None), ..Params::default() };
         if !dataset.has_fallback() || dataset.table.has_estimates() {
             // Without a fallback there is nothing to decline for, and a promise must not rest on estimated times.
-            settings.replace(&no_promise, Origin::Log);
+            settings.replace(&no_promise(), Origin::Log);
         } else if given.ranking.is_some() {
             // A program that measures several choices itself needs no promise.
-            settings.replace(&no_promise, Origin::Flag);
+            settings.replace(&no_promise(), Origin::Flag);
         }
         // Leaves of a single tree are too small for each of them to have measured what they pick.
         let may_boost = dataset.table.has_estimates() && given.excludes_boosting().is_none();
@@ -120,8 +119,7 @@ impl TrainPlan {
     /// Returns the same plan with no promise, by a rule of the tool.
     pub fn without_promise(&self) -> Self {
         let mut plan = Self { max_risk: None, ..self.clone() };
-        plan.settings
-            .replace(&Params { max_risk: Some(MaxRisk::None), ..Params::default() }, Origin::Default);
+        plan.settings.replace(&no_promise(), Origin::Default);
         plan
     }
 
@@ -132,6 +130,11 @@ impl TrainPlan {
             PromiseMode::CrossFitted | PromiseMode::ByDimensions => SplitBy::Input,
         }
     }
+}
+
+/// Returns the layer that makes no promise.
+fn no_promise() -> Params {
+    Params { max_risk: Some(MaxRisk::None), ..Params::default() }
 }
 
 /// Returns the layer of the tool.

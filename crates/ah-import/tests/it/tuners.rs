@@ -115,6 +115,14 @@ fn rows_inside_json_have_the_values_around_them() {
     4096,block_size_x=64_vector=1,0.015
     4096,block_size_x=256_vector=1,inf
     "#);
+    assert_snapshot!(log("hyperfine.json", "results", "file", "threads", "times", Unit::S), @r#"
+    a.txt,threads=1,500
+    a.txt,threads=1,500
+    a.txt,threads=2,250
+    a.txt,threads=2,250
+    a.txt,threads=4,10
+    a.txt,threads=4,10
+    "#);
     // The values around the list: the key of the operation. A kernel without a time is a bad row here.
     assert_snapshot!(log("matmul.json.log", "value.results", "m,scale", "Ok.name", "median.nanos", Unit::Ns), @r#"
     1024,Large,simple,0.051

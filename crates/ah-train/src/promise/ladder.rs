@@ -77,8 +77,6 @@ pub struct Heuristic {
     pub model: Model,
     /// The same, always deciding.
     pub always: Model,
-    /// What the model takes at its margin.
-    pub calibrated: Option<CalibratedMargin>,
 }
 
 /// The end of a climb.
@@ -140,7 +138,10 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
     let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
-    let heuristic = recipe.heuristic(fitted, folds, *calibrated, *margin);
+    let heuristic = Heuristic {
+        model: recipe.with_promise(fitted, folds, *calibrated, *margin),
+        always: recipe.model(fitted, folds.fallback, ALWAYS),
+    };
     Climbed { ladder, configuration: (*configuration).clone(), heuristic }
 }
 
@@ -157,24 +158,32 @@ impl Recipe<'_> {
         let held_out = folds.decide(self, &fitted, self.max_leaves);
         let (calibrated, margin) = self.margin(&folds, &held_out);
         let fitted = self.sized(&fitted.whole, self.max_leaves);
-        (self.heuristic(&fitted, &folds, calibrated, margin).model, calibrated)
+        (self.with_promise(&fitted, &folds, calibrated, margin), calibrated)
     }
 
-    /// Returns the calibrated margin, and the one that the heuristic gets: without a promise it always decides, and with one that
-    /// the inputs cannot show it never does.
+    /// Returns the calibrated margin, and the one that the heuristic gets: with a promise that the inputs cannot show it never decides,
+    /// and without a promise always, unless the fallback alone loses less.
     fn margin(&self, folds: &Folds<'_>, held_out: &[JudgedInput]) -> (Option<CalibratedMargin>, f64) {
-        let Some(target) = self.plan.max_risk else { return (None, ALWAYS) };
+        let Some(target) = self.plan.max_risk else {
+            let weights = weights(self.dataset, held_out);
+            let mean_at =
+                |margin| mean(&costs(held_out, &self.dataset.table, folds.fallback, margin), &weights);
+            // A ranking has other uses.
+            let never = self.plan.settings.ranking.is_none() && mean_at(ALWAYS) > mean_at(NEVER);
+            return (None, if never { NEVER } else { ALWAYS });
+        };
         let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, target);
         (calibrated, calibrated.map_or(NEVER, |calibrated| calibrated.margin))
     }
 
-    fn heuristic(
+    /// Returns the model of an ensemble at this margin, with its promise if there is one.
+    fn with_promise(
         &self,
         fitted: &Fitted,
         folds: &Folds<'_>,
         calibrated: Option<CalibratedMargin>,
         margin: f64,
-    ) -> Heuristic {
+    ) -> Model {
         let plan = self.plan;
         let promise = plan.max_risk.zip(calibrated).map(|(target, calibrated)| Promise {
             target,
@@ -190,8 +199,7 @@ impl Recipe<'_> {
             runs: u64::from(median_runs(self.dataset, folds.inputs)),
             threshold: Some(calibrated.margin).filter(|margin| margin.is_finite()),
         });
-        let model = Model { promise, ..self.model(fitted, folds.fallback, margin) };
-        Heuristic { model, always: self.model(fitted, folds.fallback, ALWAYS), calibrated }
+        Model { promise, ..self.model(fitted, folds.fallback, margin) }
     }
 }
 
@@ -205,22 +213,10 @@ impl<'c> Candidate<'c> {
     ) -> Self {
         let (dataset, fallback) = (recipe.dataset, folds.fallback);
         let held_out = folds.decide(recipe, fitted, most);
-        let (calibrated, mut margin) = recipe.margin(folds, &held_out);
-        let costs_at = |margin: f64| -> Vec<f64> {
-            held_out.iter().map(|h| cost(h, &dataset.table, fallback, margin)).collect()
-        };
-        let weights = weights(dataset, &held_out);
-        let of_fallback = mean(&costs_at(NEVER), &weights);
-        // Without a promise, what loses more than the fallback alone is not asked either. A ranking has other uses.
-        let plan = recipe.plan;
-        if plan.max_risk.is_none()
-            && plan.settings.ranking.is_none()
-            && mean(&costs_at(ALWAYS), &weights) > of_fallback
-        {
-            margin = NEVER;
-        }
-        let costs = costs_at(margin);
-        let mean_cost = mean(&costs, &weights);
+        let (calibrated, margin) = recipe.margin(folds, &held_out);
+        let costs_at = |margin| costs(&held_out, &dataset.table, fallback, margin);
+        let (costs, weights) = (costs_at(margin), weights(dataset, &held_out));
+        let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
         let over_best = |cost| dataset.table.objective.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;
@@ -285,13 +281,16 @@ fn sizes(plan: &TrainPlan, whole: usize) -> Vec<Option<usize>> {
     }
 }
 
-/// Returns the cost by the objective where choices that save at least `margin` are taken, the decision included.
-fn cost(judged: &JudgedInput, table: &Table, fallback: ChoiceId, margin: f64) -> f64 {
-    let is_taken = judged.saved >= margin && margin < NEVER;
-    let taken = if is_taken { judged.taken(fallback) } else { fallback };
-    // A constant asks nothing.
-    let overhead = if margin == NEVER { Overhead::default() } else { judged.overhead };
-    overhead.cost(table, judged.input, taken, fallback)
+/// Returns the costs by the objective where choices that save at least `margin` are taken, the decisions included.
+fn costs(held_out: &[JudgedInput], table: &Table, fallback: ChoiceId, margin: f64) -> Vec<f64> {
+    let cost = |judged: &JudgedInput| {
+        let is_taken = judged.saved >= margin && margin < NEVER;
+        let taken = if is_taken { judged.taken(fallback) } else { fallback };
+        // A constant asks nothing.
+        let overhead = if margin == NEVER { Overhead::default() } else { judged.overhead };
+        overhead.cost(table, judged.input, taken, fallback)
+    };
+    held_out.iter().map(cost).collect()
 }
 
 /// Returns how much each decision's cost counts.

@@ -124,20 +124,20 @@ fn candidates(dataset: &Dataset) -> Vec<(Vec<String>, Vec<String>)> {
         near.iter().map(key).collect()
     };
     let of_categories = categories.iter().map(|&slot| vec![slot]).filter(|_| !numbers.is_empty());
-    let rated =
-        singles.chain(pairs).chain(of_categories).collect::<Vec<_>>().into_par_iter().filter_map(|set| {
-            let keys = keys_of(&set);
-            let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
-            dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
-            let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
-            // Where most combinations of the values that stay occur, the inputs are a grid: a program meets the same ones again.
-            let kept = distinct_of(&set);
-            let combinations = kept.iter().copied().fold(1, usize::saturating_mul);
-            let has_shapes = sizes.len() <= (2 * kept.into_iter().max().unwrap_or(0)).max(combinations / 2);
-            let are_many = with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
-            let is_enough = are_many && has_shapes && sizes.len() >= LEAST_GROUPS;
-            is_enough.then_some((with_neighbours, sizes.len(), set, keys))
-        });
+    let sets: Vec<Vec<usize>> = singles.chain(pairs).chain(of_categories).collect();
+    let rated = sets.into_par_iter().filter_map(|set| {
+        let keys = keys_of(&set);
+        let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
+        dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
+        let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
+        // Where most combinations of the values that stay occur, the inputs are a grid: a program meets the same ones again.
+        let kept = distinct_of(&set);
+        let combinations = kept.iter().copied().fold(1, usize::saturating_mul);
+        let has_shapes = sizes.len() <= (2 * kept.into_iter().max().unwrap_or(0)).max(combinations / 2);
+        let are_many = with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
+        let is_enough = are_many && has_shapes && sizes.len() >= LEAST_GROUPS;
+        is_enough.then_some((with_neighbours, sizes.len(), set, keys))
+    });
     let rated: Vec<_> = rated.collect();
     let best = |size: usize, of_numbers: bool| {
         let of_size =

@@ -61,6 +61,12 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
         found.push("1 % needs");
     }
     if let (Some(needed), Some(more)) = (number(&said, "; measure about "), more) {
+        // A constant does not decide.
+        assert_eq!(
+            said.contains(". It always decides; measure about"),
+            !said.starts_with("Always take"),
+            "{said}"
+        );
         run.write("more.txt", more(enough(needed)));
         let out = again("more.txt", &[]);
         assert!(out.contains("Promise: at most "), "{said}\n{out}");

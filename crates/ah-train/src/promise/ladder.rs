@@ -24,7 +24,7 @@ use crate::search::cross_validation::{difference, mean};
 const LEAVES: [usize; 4] = [1, 4, 16, 64];
 
 /// A tree that loses less needs no boosted trees beside it: they would take most of the learning time to gain less than this.
-const GOOD_ENOUGH: f64 = 0.005;
+pub const GOOD_ENOUGH: f64 = 0.005;
 
 /// A smaller model is as good as the best one within this many standard errors of the difference. From 70, 130 and 220 inputs of 18
 /// logs (six seeds), heuristics lose 0.31, 0.27 and 0.27 points more with 1.0 to 1.6, and 0.03 less with none, where models grow

@@ -11,6 +11,7 @@ use crate::adapt::Adaptation;
 use crate::data::{LEAST_MS, Spread};
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
+use crate::promise::GOOD_ENOUGH;
 use crate::promise::calibrate::default_inputs;
 use crate::train::{NoPromise, TrainedModel, over_fallback};
 
@@ -18,6 +19,8 @@ use crate::train::{NoPromise, TrainedModel, over_fallback};
 /// off by 0.13 to 0.31 with 5 to 10 held-out inputs, by 0.07 to 0.14 with 20 (26 November 2026).
 const ENOUGH_HELD_OUT: usize = 30;
 
+/// With fewer inputs, ways with one crossover of two sizes look like noise (docs/laboratory.md).
+const FEW_INPUTS: usize = 40;
 /// A heuristic that takes a greater share of the fallback's time shows no gain: it would be "1.000 times as fast".
 const NO_GAIN: f64 = 0.9995;
 
@@ -81,6 +84,7 @@ fn verdict(trained: &TrainedModel) -> String {
             "Always take {choice}: nothing else keeps the promise {of}. Without it (--max-risk none) {what} saves {saved}.\n"
         );
     }
+    let inputs = trained.held_out.train_inputs + trained.held_out.evaluation.judged.len();
     let why = match (trained.saved_in_rust.map(percent), trained.no_promise) {
         (Some(saved), _) if targets.contains(&Target::Rust) => {
             format!("no one heuristic pays {of} here. One for Rust alone saves {saved}")
@@ -88,6 +92,9 @@ fn verdict(trained: &TrainedModel) -> String {
         (Some(saved), _) => format!("no heuristic pays {of} here. It would save {saved} in Rust"),
         (_, Some(NoPromise::TooFew { asked: true, .. })) => "the inputs are too few for the promise".into(),
         (_, Some(NoPromise::Unkept)) => "nothing else keeps the promise".to_owned(),
+        _ if inputs < FEW_INPUTS && trained.ladder.rung().slowdown > 1.0 + GOOD_ENOUGH => {
+            format!("no heuristic surely pays {of} by {inputs} inputs. Measure {FEW_INPUTS}")
+        }
         _ => format!("no heuristic pays {of} here"),
     };
     format!("Always take {choice}: {why}.\n")

@@ -7,7 +7,8 @@ use crate::data::{Costs, FitRows};
 use crate::learners::{Boost, CostTree, LinfaTrees};
 use crate::params::LearnerKind;
 use crate::plan::TrainPlan;
-use crate::tree::{FittedEnsemble, Scores};
+use crate::tree::FittedEnsemble;
+use crate::tree::scores::{MOST_WORSE, Scores};
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,7 +74,7 @@ impl Configuration {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.shrinkage,
             Self::Linfa(_) => CLASSIFIER_SHRINKAGE,
         };
-        let scores = Scores::new(&tree, rows, targets, shrinkage);
+        let scores = Scores::new(&tree, rows, targets, shrinkage, MOST_WORSE);
         FittedEnsemble::new(tree, scores)
     }
 }

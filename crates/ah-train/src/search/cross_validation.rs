@@ -22,21 +22,18 @@ pub struct Fold<'a> {
     pub columns: &'a Columns,
 }
 
-/// The tree that a fold grew, and what it costs on each of the inputs that the fold holds out.
-pub struct JudgedTree {
-    /// The tree.
-    pub tree: Tree,
-    /// By held-out input, in the order of the fold.
-    pub costs: Vec<f64>,
-}
-
-/// Learns a tree of this configuration in each fold.
-pub fn cross_validate(configuration: &Configuration, folds: &[Fold<'_>], costs: &Costs) -> Vec<JudgedTree> {
+/// Learns a tree of this configuration in each fold. Returns it, and what it costs on each input held out.
+pub fn cross_validate(
+    configuration: &Configuration,
+    folds: &[Fold<'_>],
+    costs: &Costs,
+) -> Vec<(Tree, Vec<f64>)> {
     let judged = |Fold { part: Partition { training, held_out }, columns }: &Fold<'_>| {
         let rows = FitRows { columns, inputs: training };
         let FittedEnsemble { tree, scores, .. } = configuration.fit(&rows, costs);
         let cost = |&input: &u32| f64::from(scores.cost(columns.leaf(&tree, input), costs, input)) / COST_ONE;
-        JudgedTree { costs: held_out.iter().map(cost).collect(), tree }
+        let costs = held_out.iter().map(cost).collect();
+        (tree, costs)
     };
     folds.par_iter().map(judged).collect()
 }

@@ -198,3 +198,29 @@ fn the_summary_shows_the_sizes() {
     let (out, _) = run.learns(&["train.txt", "--target", "python", "--size", "smallest"]);
     insta::assert_snapshot!(out);
 }
+
+/// Sorts that cross once: a way that is the fastest on short lists takes a hundred times as long on others.
+#[test]
+fn a_few_sizes_show_a_crossover() {
+    let log = |count: i32, offset: f64| {
+        let mut text = r#"{"name": "sort", "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": []}
+n,choice,feedback"#
+            .to_owned();
+        for at in 0..count {
+            let n = (4.0 * 500_f64.powf((f64::from(at) + offset) / f64::from(count))).round();
+            let [insertion, unstable] = [2.0 + 1.2 * n + 0.09 * n * n, 4.0 + 3.0 * n.min(20.0) + 1.5 * n];
+            let _ = write!(text, "\n{n},insertion,{}\n{n},unstable,{}", insertion * 1e-6, unstable * 1e-6);
+        }
+        text
+    };
+    let run = Run::new();
+    let deciding = (0..8).filter(|&seed| {
+        let (text, _) = run.write("log.txt", log(24, f64::from(seed) / 8.0)).learns(&["log.txt"]);
+        text.starts_with("Take ")
+    });
+    let deciding = deciding.count();
+    assert!(deciding >= 6, "{deciding} of 8");
+    let (text, _) = run.write("log.txt", log(10, 0.0)).learns(&["log.txt"]);
+    let first = "Always take unstable: no heuristic surely pays in Rust by 10 inputs. Measure 40.\n";
+    assert!(text.starts_with(first), "{text}");
+}

@@ -19,7 +19,7 @@ use crate::train::{NoPromise, TrainedModel, over_fallback};
 /// off by 0.13 to 0.31 with 5 to 10 held-out inputs, by 0.07 to 0.14 with 20 (26 November 2026).
 const ENOUGH_HELD_OUT: usize = 30;
 
-/// With fewer inputs, ways with one crossover of two sizes look like noise (docs/laboratory.md).
+/// Among fewer inputs, a crossover of two choices often looks like noise (docs/laboratory.md).
 const FEW_INPUTS: usize = 40;
 /// A heuristic that takes a greater share of the fallback's time shows no gain: it would be "1.000 times as fast".
 const NO_GAIN: f64 = 0.9995;

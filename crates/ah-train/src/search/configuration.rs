@@ -7,8 +7,7 @@ use crate::data::{Costs, FitRows};
 use crate::learners::{Boost, CostTree, LinfaTrees};
 use crate::params::LearnerKind;
 use crate::plan::TrainPlan;
-use crate::tree::FittedEnsemble;
-use crate::tree::scores::{MOST_WORSE, Scores};
+use crate::tree::{FittedEnsemble, MOST_WORSE, Scores};
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -193,6 +193,7 @@ impl Tournament<'_> {
             all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
         let rows = FitRows { columns, inputs: &inputs };
         let tree = parameters.grow(&rows, &self.targets);
+        // With the limit of trees that ship, SpMV on MI100 loses 0.34 points more with a promise of 1 %, on a Xeon 0.21 less.
         let scores = Scores::new(&tree, &rows, &self.targets, parameters.shrinkage, f64::INFINITY);
         let mut gains = vec![0.0; slots];
         for &input in &others {

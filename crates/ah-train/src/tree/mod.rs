@@ -14,4 +14,4 @@ pub mod scores;
 
 pub use boosters::{Booster, Boosters, nearest};
 pub use fitted::FittedEnsemble;
-pub use scores::Scores;
+pub use scores::{MOST_WORSE, Scores};

@@ -20,7 +20,7 @@ const PRIOR_COUNT: f64 = 5.0;
 const MIN_COUNT: f64 = 3.0;
 /// The most that a parent's score counts above a node's mean, in trees that ship. Learned from 24 and 40 sizes, sorts that cross once
 /// lose 4.9 and 2.1 %; without a limit 10.6 and 3.7 %, as the one for short lists is the slowest elsewhere (docs/laboratory.md).
-pub(crate) const MOST_WORSE: f64 = 0.5;
+pub const MOST_WORSE: f64 = 0.5;
 /// The small-sample penalty of a single measurement: about the spread of a choice within a leaf of mm A100.
 const PENALTY: f64 = 0.1;
 
@@ -32,7 +32,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Returns the scores of every node from the rows that reach it.
+    /// Returns the scores of every node from the rows that reach it. A parent's counts at most `most_worse` above the node's mean.
     pub fn new(tree: &Tree, rows: &FitRows<'_>, targets: &Costs, shrinkage: f64, most_worse: f64) -> Self {
         let choices = targets.choices;
         let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];

@@ -16,11 +16,9 @@ const BUDGET: Duration = Duration::from_millis(200);
 const LEAST: Duration = Duration::from_micros(20);
 /// The most times that it is computed in one batch.
 const MOST_RUNS: u32 = 1 << 14;
-/// Batches of a feature that takes less than about [`LEAST`].
-const BATCHES: u32 = 3;
 /// Times that all inputs are passed through. A virtual machine is slow for milliseconds: with one pass the length of a list took 0.2 to
 /// 3.3 ns.
-const PASSES: u32 = 16;
+const PASSES: u32 = 32;
 
 /// Returns the mean milliseconds of each feature, given by its name and function, on the first inputs of a seed. Empty if
 /// drawing one panics.
@@ -30,14 +28,18 @@ pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
 ) -> BTreeMap<String, f64> {
     let features: Vec<(&str, F)> = features.collect();
     // A program inlines a feature. Here each is called through a pointer: 1.2 ns for the length of a list, which the call alone takes.
-    let constant: &dyn Fn(&T) -> Value = black_box(&|_: &T| Value::Number(1.0));
+    let constant: &dyn Fn(&T) -> Value = &|_: &T| Value::Number(1.0);
+    let start = Instant::now();
+    let now = || start.elapsed();
     // The milliseconds of the call, and of each feature.
     let timed = |input: &T| -> Vec<f64> {
-        let of = |feature: &dyn Fn(&T) -> Value| milliseconds(|| drop(black_box(feature(input))));
+        let of = |feature: &dyn Fn(&T) -> Value| {
+            let feature = black_box(feature);
+            milliseconds(|| drop(black_box(feature(input))), now)
+        };
         std::iter::once(of(constant)).chain(features.iter().map(|(_, feature)| of(feature))).collect()
     };
-    let start = Instant::now();
-    let is_over = || start.elapsed() > BUDGET;
+    let is_over = || now() > BUDGET;
     let least_by_input = || {
         let (mut inputs, mut least) = (Vec::new(), Vec::new());
         for index in 0..INPUTS {
@@ -57,54 +59,50 @@ pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
     };
     // Measuring reports the panic with its input.
     let Ok(least) = catch_unwind(AssertUnwindSafe(least_by_input)) else { return BTreeMap::new() };
-    let mean = |at: usize| {
-        least.iter().map(|least| (least[at + 1] - least[0]).max(0.0)).sum::<f64>() / least.len() as f64
-    };
     // Three digits: more are noise.
-    let rounded = |ms: f64| format!("{ms:.2e}").parse().unwrap_or(ms);
-    features.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), rounded(mean(at)))).collect()
+    let ms = |at| format!("{:.2e}", beyond_call(&least, at)).parse().expect("a printed number is one");
+    features.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), ms(at))).collect()
 }
 
-/// Returns the milliseconds of one run: the least of a few batches, each timed as a whole.
-fn milliseconds(run: impl Fn()) -> f64 {
+/// Returns the mean milliseconds that a feature takes longer than its call. A row has the times of an input: the call's, then each feature's.
+fn beyond_call(times: &[Vec<f64>], feature: usize) -> f64 {
+    times.iter().map(|row| (row[feature + 1] - row[0]).max(0.0)).sum::<f64>() / times.len() as f64
+}
+
+/// Returns the milliseconds of one run, by a batch that is timed as a whole.
+fn milliseconds(run: impl Fn(), now: impl Fn() -> Duration) -> f64 {
     let batch = |runs: u32| {
-        let start = Instant::now();
+        let start = now();
         (0..runs).for_each(|_| run());
-        start.elapsed()
+        now() - start
     };
-    let (mut runs, mut least) = (1, batch(1));
-    while least < LEAST && runs < MOST_RUNS {
+    let (mut runs, mut time) = (1, batch(1));
+    while time < LEAST && runs < MOST_RUNS {
         runs *= 4;
-        least = batch(runs);
+        time = batch(runs);
     }
-    if least < LEAST * 4 {
-        least = (1..BATCHES).map(|_| batch(runs)).fold(least, Duration::min);
-    }
-    least.as_secs_f64() * 1e3 / f64::from(runs)
+    time.as_secs_f64() * 1e3 / f64::from(runs)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
     fn the_call_is_no_part_of_a_feature() {
-        let value: &dyn Fn(&u64) -> Value = &|x| Value::Number(*x as f64);
-        let call = milliseconds(|| drop(black_box(value(&7))));
-        let is_apart = |_| feature_ms(|_| 7, [("x", value)].into_iter())["x"] < 0.5 * call;
-        assert!((0..20).any(is_apart), "of {call}");
+        // The second input's time of the first feature is noise below the call's.
+        let times = [vec![1.25, 1.5, 4.25], vec![1.5, 1.25, 6.5]];
+        assert_eq!([0, 1].map(|feature| beyond_call(&times, feature)), [0.125, 4.0]);
     }
 
     #[test]
     fn the_clock_is_no_part_of_a_feature() {
-        // Reading the clock takes 20 ns and more, a sum of two numbers about 1 ns.
-        let a = black_box(3_u64);
-        let reading = milliseconds(|| {
-            black_box(Instant::now());
-        });
-        let adding = milliseconds(|| {
-            black_box(a + 1);
-        });
-        assert!(adding < 0.5 * reading, "{adding} and {reading}");
+        // Reading this clock takes 25 ns, a run 1 ns.
+        let clock = Cell::new(0_u64);
+        let pass = |ns| clock.replace(clock.get() + ns) + ns;
+        let ns = milliseconds(|| _ = pass(1), || Duration::from_nanos(pass(25))) * 1e6;
+        assert!((1.0..1.01).contains(&ns), "{ns}");
     }
 }

@@ -228,10 +228,10 @@ impl Contents {
             choices: choice_names.len(),
             choice_names,
             bad_rows,
-            unit: match (rules.higher_is_better, &self.roles.unit) {
-                (true, _) => "rates".to_owned(),
-                (false, Some(column)) => format!("the unit in {}", column.name),
-                (false, None) => rules.unit.unwrap_or_default().to_string(),
+            unit: match (rules.higher_is_better, rules.unit, &self.roles.unit) {
+                (true, ..) => "rates".to_owned(),
+                (false, None, Some(column)) => format!("the unit in {}", column.name),
+                (false, unit, _) => unit.unwrap_or_default().to_string(),
             },
             unused: self.roles.unused,
             numerical: names(FeatureKind::Numerical),

@@ -103,7 +103,8 @@ impl std::fmt::Display for Unit {
 impl Unit {
     /// Returns the unit that a column's name ends with, for example `time_us` or `latency (s)`.
     pub(crate) fn named_by(column: &str) -> Option<Self> {
-        let mut words = column.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let mut words =
+            column.split(|c: char| !c.is_alphanumeric()).filter(|word| !["", "op"].contains(word));
         Some(match words.next_back()?.to_lowercase().as_str() {
             "ns" | "nanosecond" | "nanoseconds" => Self::Ns,
             "us" | "µs" | "μs" | "microsecond" | "microseconds" => Self::Us,

@@ -261,7 +261,14 @@ fn each_row_may_name_its_unit() {
     let mut params = folder.table("v.csv", "n,choice,time,unit\n1,a,20,MB\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("time"));
     (params.unit, params.output) = (Some(ah_import::Unit::Ns), folder.path("v.txt"));
-    assert!(folder.log(&params).ends_with("1,a,0.00002\n"));
+    // The summary once named the column, which says nothing of the times.
+    assert_eq!(import(&params).unwrap().unit, "nanoseconds");
+    assert!(std::fs::read_to_string(&params.output).unwrap().ends_with("1,a,0.00002\n"));
+    // JMH's times are by operation.
+    let mut params = folder.table("jmh.csv", "n,choice,score,scoreUnit\n1,a,20,ns/op\n1,b,3,us/op\n");
+    (params.features, params.choice, params.time) = (names("n"), names("choice"), names("score"));
+    params.output = folder.path("jmh.txt");
+    assert!(folder.log(&params).ends_with("1,a,0.00002\n1,b,0.003\n"));
 
     let folder = Folder::new();
     let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");

@@ -60,7 +60,7 @@ pub struct Params {
     #[serde(deserialize_with = "share_or_word")]
     pub size: Option<Size>,
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE", allow_negative_numbers = true))]
     pub fallback: Option<String>,
     /// Learn without this logged feature; can be given more than once.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE"))]

@@ -206,7 +206,7 @@ impl Table {
     /// Returns how much the repetitions on these inputs differ; `None` without repetitions.
     pub fn spread(&self, inputs: impl Iterator<Item = u32>) -> Option<Spread> {
         let cells = inputs.flat_map(|input| self.cells(input));
-        let repeated = cells.filter(|cell| cell.samples > 1 && cell.time.is_finite());
+        let repeated = cells.filter(|cell| cell.samples > 1 && cell.interval.1.is_finite());
         let mut spreads: Vec<f64> = repeated.map(|cell| cell.interval.1 / cell.interval.0).collect();
         spreads.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| spreads.get((spreads.len() as f64 * share) as usize).copied();

@@ -209,6 +209,9 @@ fn a_hidden_feature_is_said() {
     assert!(!stderr.contains("tells these runs apart"), "{stderr}");
     let (_, stderr) = run.write("hidden.txt", log(3.0)).learns(&["hidden.txt"]);
     assert!(stderr.contains("a feature that tells these runs apart is missing"), "{stderr}");
+    // Where a choice fails now and then, its runs once differed "by more than inf %".
+    let (_, stderr) = run.write("failing.txt", log(f64::INFINITY)).learns(&["failing.txt"]);
+    assert!(!stderr.contains("tells these runs apart"), "{stderr}");
 }
 
 /// A choice that saves 0.04 % on half of the inputs, or 4 %, and costs as much on the others.

@@ -114,25 +114,24 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
     // Search, fit and promise: once to be judged, once to ship.
     let (climbed, only_fallback) = climb(&mut prepared);
     let Prepared { plan, learning, shipping, .. } = &prepared;
-    let ladder = climbed.ladder;
+    let ladder = &climbed.ladder;
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
     let ships = Recipe { dataset: shipping, ..judging };
     let (mut model, calibrated) = ships.learn(&shipping.usable, ladder.rung());
 
     // Judge.
-    let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
+    let held_out = TestReport::new(&judging, &climbed, &prepared);
 
     // Write.
     let no_promise = no_promise(&prepared, calibrated, only_fallback);
-    model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
+    model.provenance = record::provenance(&judging, ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
     let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model));
     let shipped = decisions::constant(&model, &plan.call_site).or_else(falls_back);
     let decides = held_out.evaluation.comparison.model.coverage > 0.0;
-    let climbed = &climbed.heuristic.model;
-    let judged = if decides { decisions::constant(climbed, &plan.call_site) } else { fallback };
+    let judged = if decides { decisions::constant(&climbed.model, &plan.call_site) } else { fallback };
     if let Some(choice) = shipped.filter(|_| judged != shipped) {
         warnings.push(format!(
             "the final heuristic always takes {choice}; the held-out figures judge the one from the training part, which does not"
@@ -143,7 +142,7 @@ fn train_once(params: &Params) -> Result<TrainedModel, Error> {
         is_ad_hoc: learning.ad_hoc,
         saved_in_rust: None,
         saved_without_promise: None,
-        ladder,
+        ladder: climbed.ladder,
         portfolio: prepared.portfolio,
         held_out,
         no_promise,

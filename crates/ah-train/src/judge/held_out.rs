@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::metrics::Metrics;
 use crate::params::SplitBy;
 use crate::prepared::Prepared;
-use crate::promise::{ALWAYS, Heuristic, Recipe};
+use crate::promise::{ALWAYS, Climbed, Recipe};
 
 /// A heuristic that was learned from the training part, judged on the test part.
 pub struct TestReport {
@@ -22,8 +22,8 @@ pub struct TestReport {
 }
 
 impl TestReport {
-    /// Judges `heuristic`, which was learned by `recipe` from the training part.
-    pub fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, prepared: &Prepared) -> Self {
+    /// Judges `climbed`, which was learned by `recipe` from the training part.
+    pub fn new(recipe: &Recipe<'_>, climbed: &Climbed, prepared: &Prepared) -> Self {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let (mut by_input, mut by_device) = (None, Vec::new());
         match plan.test_split {
@@ -39,8 +39,8 @@ impl TestReport {
         }
         Self {
             train_inputs: parts.training.len(),
-            evaluation: Evaluation::of_test_part(prepared, &heuristic.model),
-            always: Metrics::of_model(prepared, &heuristic.always, &parts.held_out),
+            evaluation: Evaluation::of_test_part(prepared, &climbed.model),
+            always: Metrics::of_model(prepared, &climbed.always, &parts.held_out),
             by_input,
             by_device,
         }

@@ -71,22 +71,16 @@ impl Ladder {
     }
 }
 
-/// A learned heuristic.
-pub struct Heuristic {
-    /// The model, without its record.
-    pub model: Model,
-    /// The same, always deciding.
-    pub always: Model,
-}
-
 /// The end of a climb.
 pub struct Climbed {
     /// All rungs.
     pub ladder: Ladder,
     /// The learner of the rung that is taken.
     pub configuration: Configuration,
-    /// The heuristic of that rung.
-    pub heuristic: Heuristic,
+    /// The model of that rung, without its record.
+    pub model: Model,
+    /// The same, always deciding.
+    pub always: Model,
 }
 
 /// A size before one is taken.
@@ -138,11 +132,12 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
     let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
-    let heuristic = Heuristic {
+    Climbed {
+        ladder,
+        configuration: (*configuration).clone(),
         model: recipe.with_promise(fitted, folds, *calibrated, *margin),
         always: recipe.model(fitted, folds.fallback, ALWAYS),
-    };
-    Climbed { ladder, configuration: (*configuration).clone(), heuristic }
+    }
 }
 
 impl Recipe<'_> {
@@ -288,14 +283,14 @@ fn costs(held_out: &[JudgedInput], table: &Table, fallback: ChoiceId, margin: f6
         let taken = if is_taken { judged.taken(fallback) } else { fallback };
         // A constant asks nothing.
         let overhead = if margin == NEVER { Overhead::default() } else { judged.overhead };
-        overhead.cost(table, judged.input, taken, fallback)
+        overhead.cost(table, judged.input, taken, fallback) / table.raised(judged.input)
     };
     held_out.iter().map(cost).collect()
 }
 
 /// Returns how much each decision's cost counts.
 fn weights(dataset: &Dataset, held_out: &[JudgedInput]) -> Vec<f64> {
-    held_out.iter().map(|held_out| dataset.table.cost_weight(held_out.input)).collect()
+    held_out.iter().map(|held_out| dataset.table.learned_weight(held_out.input)).collect()
 }
 
 /// Returns the median number of measurements of a cell.

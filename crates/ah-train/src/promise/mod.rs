@@ -12,5 +12,5 @@ pub use calibrate::{ALWAYS, NEVER};
 pub use folds::Folds;
 #[cfg(feature = "cli")]
 pub use ladder::Rung;
-pub use ladder::{Climbed, GOOD_ENOUGH, Heuristic, Ladder, climb};
+pub use ladder::{Climbed, GOOD_ENOUGH, Ladder, climb};
 pub use recipe::{Recipe, View};

@@ -2,16 +2,19 @@
 
 use std::fmt::Write as _;
 
+use ah_types::Objective;
+
 use super::loss;
 use crate::params::Size;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
 
-/// Returns one line for each size, with an arrow at the one that is taken: what it loses and gains with its decisions, and the mean
-/// time of one.
+/// Returns one line for each size: what it loses and gains with its decisions, and the mean time of one.
 pub fn sizes(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, .. } = &trained.ladder;
-    let mut text = "Sizes on the inputs that cross-validation holds out, the decision included:\n".to_owned();
+    let by = if trained.model.objective() == Objective::Total { " (by the root of their time)" } else { "" };
+    let mut text =
+        format!("Sizes on the inputs that cross-validation holds out{by}, the decision included:\n");
     let names: Vec<String> = rungs.iter().map(name).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {

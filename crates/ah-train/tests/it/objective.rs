@@ -4,9 +4,11 @@ use crate::common;
 
 use std::fmt::Write as _;
 
-use ah_train::{Params, TrainedModel, train};
+use ah_train::{MaxRisk, Params, TrainedModel, train};
 use ah_types::{Model, Objective, Value};
 use common::Run;
+use rand::{Rng as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 
 /// The head of a log with one feature, which tells nothing.
 const HEAD: &str = "{\"name\": \"own\", \"device_capa\": [0, 0], \"numerical_features\": [\"n\"], \
@@ -161,4 +163,44 @@ fn every_objective_learns_the_same_bytes_with_any_number_of_threads() {
         };
         assert_eq!(learned("1"), learned("3"));
     }
+}
+
+/// Inputs take 1 ms to 1000 s, whatever else they are like, and which choice is fast depends on two other features, beside noise. Learned by
+/// the time itself a few long inputs decided.
+#[test]
+fn a_few_long_inputs_do_not_decide() {
+    let draw = |random: &mut Pcg64| {
+        let [x, y, long, a, b]: [f64; 5] = std::array::from_fn(|_| random.random());
+        let noise = |z: f64| z - 0.5;
+        let least = 10.0_f64.powf(6.0 * long);
+        ([x, y], [0.0, 1.6 * (x - 0.5) + noise(a), 1.6 * (y - 0.5) + noise(b)].map(|log| least * log.exp()))
+    };
+    let mut lost = Vec::new();
+    for seed in 0..16 {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut text = HEAD.replace("\"n\"", "\"x\", \"y\"").replace("\nn,", "\nx,y,");
+        for _ in 0..300 {
+            let ([x, y], times) = draw(&mut random);
+            times.iter().enumerate().for_each(|(c, ms)| writeln!(text, "{x},{y},c{c},{ms}").unwrap());
+        }
+        let run = Run::new();
+        run.write("log.txt", text);
+        let model = learn(&run, |params| {
+            params.objective = Some(Objective::Total);
+            params.max_risk = Some(MaxRisk::None);
+        })
+        .model;
+        let (mut taken, mut fallback) = (0.0, 0.0);
+        for _ in 0..4000 {
+            let (input, times) = draw(&mut random);
+            let choice =
+                model.choose(&input.map(Value::Number)).map_or(model.fallback, |ranked| Some(ranked.choice));
+            let at: usize = model.choice_name(choice.unwrap())[1..].parse().unwrap();
+            (taken, fallback) = (taken + times[at], fallback + times[0]);
+        }
+        lost.push(taken / fallback);
+    }
+    let mean = lost.iter().sum::<f64>() / lost.len() as f64;
+    // By the time itself 0.794.
+    assert!(mean < 0.79, "{mean} {lost:?}");
 }

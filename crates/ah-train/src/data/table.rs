@@ -270,7 +270,7 @@ impl Table {
         (self.objective, self.least_best) = (objective, share * best.iter().sum::<f64>() / best.len() as f64);
     }
 
-    /// Returns by how much the best time of an input is raised to learn from. Its costs fall and its weight grows by this factor.
+    /// Returns by how much the best time of an input is raised to learn from. Its costs fall by this factor, and its weight grows by the root.
     pub fn raised(&self, input: u32) -> f64 {
         (self.least_best / self.inputs[input as usize].best).max(1.0)
     }

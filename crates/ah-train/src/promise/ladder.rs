@@ -38,8 +38,8 @@ pub struct Rung {
     pub leaves: usize,
     /// The boosted trees beside it.
     pub boosted_trees: usize,
-    /// What it takes over the best choices, by the mean of the objective on the inputs that folds hold out, with the decision and
-    /// under the promise.
+    /// What it takes over the best choices, by the objective's mean over the inputs that folds hold out, which count as they are
+    /// learned, with the decision and under the promise.
     pub slowdown: f64,
     /// How many times as fast as the fallback, with the decision.
     pub speedup: f64,
@@ -283,7 +283,7 @@ fn costs(held_out: &[JudgedInput], table: &Table, fallback: ChoiceId, margin: f6
         let taken = if is_taken { judged.taken(fallback) } else { fallback };
         // A constant asks nothing.
         let overhead = if margin == NEVER { Overhead::default() } else { judged.overhead };
-        overhead.cost(table, judged.input, taken, fallback) / table.raised(judged.input)
+        overhead.cost(table, judged.input, taken, fallback)
     };
     held_out.iter().map(cost).collect()
 }

@@ -9,7 +9,7 @@ use crate::params::Size;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
 
-/// Returns one line for each size: what it loses and gains with its decisions, and the mean time of one.
+/// Returns one line for each size, an arrow at the taken one: what it loses and gains with its decisions, and the mean time of one.
 pub fn sizes(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, .. } = &trained.ladder;
     let by = if trained.model.objective() == Objective::Total { " (by the root of their time)" } else { "" };

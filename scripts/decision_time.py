@@ -52,8 +52,7 @@ ASSUMED = {
 
 RUST = """use std::hint::black_box;
 use std::time::Instant;
-use ah_runtime::ah_types::{Device, Optimization, Scalar};
-use ah_runtime::{AutoHeuristic, Heuristic, LoadedModel, Role};
+use ah_runtime::{AutoHeuristic, Device, Heuristic, LoadedModel, Optimization, Role, Scalar};
 fn number(text: &str) -> f64 { text.parse().unwrap() }
 #[allow(dead_code)] // Models without categories.
 fn scalar(text: &str) -> Scalar<'_> { match text { "True" => true.into(), "False" => false.into(), text => text.into() } }

@@ -1,6 +1,6 @@
 //! Any text as an expression: an error, or a tree that prints to what reads back and evaluates without a panic.
 #![no_main]
-use ah_types::{Feature, Schema, Value, expr};
+use ah_model::{Feature, Schema, Value, expr};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

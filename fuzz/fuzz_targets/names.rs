@@ -28,7 +28,10 @@ fuzz_target!(|bytes: &[u8]| {
         3 => comments(names),
         _ => {
             let literal = text::rust_string(names);
-            assert!(literal.chars().all(|c| c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric()), "{literal:?}");
+            assert!(
+                literal.chars().all(|c| c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric()),
+                "{literal:?}"
+            );
             assert_eq!(unescaped(&literal[1..literal.len() - 1]), names);
         }
     }

@@ -1,6 +1,7 @@
 //! Any text as the TOML of an optimization: an error in words, or one that can be asked everything.
 #![no_main]
-use ah_types::{Features, Optimization, Schema};
+use ah_model::{Features, Schema};
+use ah_types::Optimization;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,9 +2,8 @@
 #![no_main]
 use std::path::Path;
 
-use ah_types::Error;
+use ah_model::{Error, Fault, RowNumber};
 use ah_types::log::{self, Log, ReadOptions};
-use ah_types::{Fault, RowNumber};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,8 +1,8 @@
 //! Any text as a model: an error, or a model that decides without a panic, alike by the file's own
 //! evaluation and at run time, and prints to what reads back.
 #![no_main]
+use ah_model::{FeatureKind, Model, Scalar, Value};
 use ah_runtime::{Heuristic, LoadedModel};
-use ah_types::{FeatureKind, Model, Scalar, Value};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     for (turn, number) in
         [0.0, 1.0, 8.0, 9.5, 11.0, 4096.0, -3.0, 1e300, f64::INFINITY, f64::NAN].into_iter().enumerate()
     {
-        let value = |(slot, feature): (usize, &ah_types::Feature)| match feature.kind {
+        let value = |(slot, feature): (usize, &ah_model::Feature)| match feature.kind {
             FeatureKind::Numerical => Value::from(number),
             FeatureKind::Categorical => {
                 Value::from(model.categories[slot].get(turn % 3).map_or("never seen", String::as_str))

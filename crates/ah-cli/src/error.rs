@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ah_types::Error;
+use ah_model::Error;
 
 use crate::{exit, messages};
 

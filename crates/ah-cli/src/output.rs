@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ah_types::Error;
+use ah_model::Error;
 
 /// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is not an
 /// error.

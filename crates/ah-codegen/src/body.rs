@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use ah_types::expr::{Binary, Comparison, Expr, Slot, Type};
-use ah_types::{Leaf, Model, Node, RankedChoice};
+use ah_model::expr::{Binary, Comparison, Expr, Slot, Type};
+use ah_model::{Leaf, Model, Node, RankedChoice};
 
 use crate::code::Code;
 use crate::facts::Facts;

@@ -1,9 +1,9 @@
 //! C: one header for C99, C++ and CUDA. It needs no other file, and allocates nothing.
 
-use ah_types::Error;
+use ah_model::Error;
 use std::path::Path;
 
-use ah_types::expr::Type;
+use ah_model::expr::Type;
 
 use crate::code::{Binds, Form};
 use crate::language::{BASE, Language, Outcome};

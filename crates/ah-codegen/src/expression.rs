@@ -3,7 +3,7 @@
 //! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
 //! has a value that counts only where it is defined; [`Builder::truth`] returns that condition too. Most are defined everywhere.
 
-use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
+use ah_model::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::body::Builder;
 use crate::code::{Binds, Code};

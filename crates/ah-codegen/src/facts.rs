@@ -6,8 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
-use ah_types::{FeatureKind, Model};
+use ah_model::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
+use ah_model::{FeatureKind, Model};
 
 /// Below, every whole number is an f64.
 pub const WHOLE: f64 = (1_u64 << 53) as f64;

@@ -1,8 +1,8 @@
 //! How a language writes expressions, features and statements: its words, and the few forms that differ. [`BASE`] has those that most
 //! languages share.
 
-use ah_types::expr::Type;
-use ah_types::{ChoiceId, Model};
+use ah_model::expr::Type;
+use ah_model::{ChoiceId, Model};
 
 use crate::code::{Binds, Code, Form};
 use crate::names::{Case, Names};

@@ -4,7 +4,7 @@
 //! returns, by what each path has decided (`facts.rs`). `expression.rs` prints expressions for every language. Each [`Target`] is
 //! one file, with a skeleton in `templates/` and a line in [`TARGETS`]. `write.rs` replaces each file on disk as a whole.
 //!
-//! Generated code decides as [`Model::decide`](ah_types::Model::decide) does, to the last bit, and declines exactly where it declines; the
+//! Generated code decides as [`Model::decide`](ah_model::Model::decide) does, to the last bit, and declines exactly where it declines; the
 //! tests build the code and compare. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
 //! digits (`names.rs`) and as escaped strings.
 //!
@@ -12,7 +12,7 @@
 //! use std::path::Path;
 //! use ah_codegen::{RUST, Request, generate};
 //!
-//! let model = ah_types::Model::read(Path::new("model.json"))?;
+//! let model = ah_model::Model::read(Path::new("model.json"))?;
 //! let report = generate(&Request::new(&model, &[&RUST], Path::new("generated")))?;
 //! println!("{report}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,9 +42,9 @@ mod write;
 
 use std::path::Path;
 
-use ah_types::Model;
+use ah_model::Model;
 
-pub use ah_types::Error;
+pub use ah_model::Error;
 pub use c::C;
 pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use rust::RUST;
@@ -76,7 +76,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
         let names_choices =
-            ah_types::Target::NAMES.iter().any(|(name, asks)| *name == target.name && asks.names_choices());
+            ah_model::Target::NAMES.iter().any(|(name, asks)| *name == target.name && asks.names_choices());
         let ranked = request.ranked || request.runtime.is_some() || names_choices;
         let output = (target.files)(&Request { ranked, ..*request })?;
         let package = names::package(request.model);

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use ah_types::Model;
-use ah_types::shown::quoted;
+use ah_model::Model;
+use ah_model::shown::quoted;
 
 /// The case of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

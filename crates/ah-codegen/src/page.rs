@@ -1,7 +1,7 @@
 //! What every target prints: the text around a body, and a body as lines.
 
-use ah_types::expr::Type;
-use ah_types::{FeatureKind, LogRecord, Model, Objective};
+use ah_model::expr::Type;
+use ah_model::{FeatureKind, LogRecord, Model, Objective};
 
 use crate::body::Step;
 use crate::code::Code;

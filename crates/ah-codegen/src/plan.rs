@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use ah_decide::LEAF;
-use ah_types::expr::Expr;
-use ah_types::{ChoiceId, Leaf, Model, Tables, contains};
+use ah_model::expr::Expr;
+use ah_model::{ChoiceId, Leaf, Model, Tables, contains};
 
 use crate::body::{Builder, Step, feature, is_in, walk};
 use crate::code::Code;

@@ -1,6 +1,6 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use ah_types::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, fields};
+use ah_model::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, fields};
 
 use crate::code::{Binds, Code, Form};
 use crate::language::{BASE, Language, Outcome};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ah_types::expr::Type;
-use ah_types::{Error, FeatureKind, FieldValue, Model, fields};
+use ah_model::expr::Type;
+use ah_model::{Error, FeatureKind, FieldValue, Model, fields};
 use serde_json::json;
 
 use crate::body::Step;

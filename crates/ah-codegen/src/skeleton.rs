@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
-use ah_types::{ChoiceId, Device, Error, FeatureKind};
+use ah_model::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
+use ah_model::{ChoiceId, Device, Error, FeatureKind};
 use include_dir::{Dir, include_dir};
 use serde_json::json;
 use tera::{Context, Tera};

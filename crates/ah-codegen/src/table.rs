@@ -6,9 +6,10 @@
 //! lies above 1.
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
+use ah_model::shown::{listed, quoted};
+use ah_model::{ChoiceId, Error, Model, Value, fields};
 use ah_types::log::Log;
-use ah_types::shown::{listed, quoted};
-use ah_types::{ChoiceId, Error, Model, Value, fields, median};
+use ah_types::median;
 use serde_json::{Map, json};
 
 use crate::names::package;

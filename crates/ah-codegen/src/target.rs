@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ah_model::{Error, Model};
 use ah_types::log::Log;
-use ah_types::{Error, Model};
 
 /// A language or a program that reads generated files.
 #[derive(Debug)]

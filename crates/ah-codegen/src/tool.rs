@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use ah_cli::{detail, error, exit, status, stdout};
-use ah_types::{Error, Model, log};
+use ah_model::{Error, Model};
+use ah_types::log;
 
 use crate::cli::{Arguments, Extra};
 use crate::{Request, WriteMode, generate, targets_of};

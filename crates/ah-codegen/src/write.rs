@@ -1,11 +1,11 @@
 //! Writes to the disk: each file is replaced as a whole, and never one that somebody else wrote. Reports what changed.
 
-use ah_types::Error;
+use ah_model::Error;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ah_types::artefact::write_atomic;
+use ah_model::artefact::write_atomic;
 use similar::TextDiff;
 
 use crate::target::{Output, WriteMode};

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
-use ah_types::{ChoiceId, Context, Cpu, Device, Feature, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context, Cpu, Device, Feature};
+use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 /// The behaviour of a choice.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ah_measure::{Failure, Measurement};
-use ah_types::{Error, FeatureKind};
+use ah_model::{Error, FeatureKind};
 
 use crate::append::Appender;
 use crate::cli::{Options, progress};

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use ah_measure::{Failure, Measurement};
-use ah_types::{Error, TimingPolicy};
+use ah_model::Error;
+use ah_types::TimingPolicy;
 
 use crate::plan::{Plan, PlannedInput};
 use crate::worker::Worker;

@@ -1,6 +1,6 @@
 //! Executes learned heuristics: flat tables in, choice out. No standard library, no dependency, no allocation.
 //!
-//! `ah-types` lays a model out as these tables. `ah-train` judges with them, `ah-runtime` decides with them, and
+//! `ah-model` lays a model out as these tables. `ah-train` judges with them, `ah-runtime` decides with them, and
 //! the generated Rust of boosted models contains [`SOURCE`], the very file that is compiled here.
 #![no_std]
 

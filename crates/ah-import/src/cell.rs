@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ah_types::shown::quoted;
-use ah_types::{Error, FeatureKind, RowNumber, Scalar};
+use ah_model::shown::quoted;
+use ah_model::{Error, FeatureKind, RowNumber, Scalar};
 use serde_json::Value as Json;
 
 use crate::tools::Defaults;

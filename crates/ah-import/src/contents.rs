@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use ah_model::shown::{listed, quoted};
+use ah_model::{Error, Fault, Feature, FeatureKind, RowNumber, Schema};
+use ah_types::Tally;
 use ah_types::log::quote;
-use ah_types::shown::{listed, quoted};
-use ah_types::{Error, Fault, Feature, FeatureKind, RowNumber, Schema, Tally};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 

@@ -1,6 +1,6 @@
 //! Faults of tables.
 
-use ah_types::Fault;
+use ah_model::Fault;
 
 /// Returns the fault of a row.
 pub(crate) fn bad_row(expected: impl Into<String>, found: impl Into<String>) -> Fault {

@@ -20,7 +20,7 @@ mod table;
 mod times;
 mod tools;
 
-pub use ah_types::Error;
+pub use ah_model::Error;
 pub use params::{Format, ImportParams, Unit};
 pub use report::ImportReport;
 

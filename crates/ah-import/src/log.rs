@@ -1,9 +1,9 @@
 //! Writes the log. Its metadata names the device of `--device`, because a table does not name the machine that it was
 //! measured on.
 
-use ah_types::artefact::create_new;
+use ah_model::artefact::create_new;
+use ah_model::{Error, FeatureKind};
 use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read_metadata};
-use ah_types::{Error, FeatureKind};
 
 use crate::contents::Contents;
 use crate::params::ImportParams;

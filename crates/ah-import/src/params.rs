@@ -1,9 +1,9 @@
 //! The parameters of an import: one list of fields for the library and for the command line.
 
-use ah_types::Error;
+use ah_model::Error;
 use std::path::PathBuf;
 
-use ah_types::shown::{listed, quoted};
+use ah_model::shown::{listed, quoted};
 
 /// The parameters of an import.
 // On the command line, the doc comments are the help texts.

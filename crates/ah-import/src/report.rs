@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use ah_types::shown::listed;
+use ah_model::shown::listed;
 use serde::Serialize;
 
 /// The report of an import.

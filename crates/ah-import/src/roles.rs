@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ah_types::shown::{did_you_mean, listed, quoted};
-use ah_types::{Error, Fault};
+use ah_model::shown::{did_you_mean, listed, quoted};
+use ah_model::{Error, Fault};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cell::Table;

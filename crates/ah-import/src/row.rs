@@ -1,7 +1,7 @@
 //! One row of a table as an input, a choice and its timings.
 
-use ah_types::shown::{listed, quoted};
-use ah_types::{Fault, FeatureKind, fields};
+use ah_model::shown::{listed, quoted};
+use ah_model::{Fault, FeatureKind, fields};
 
 use crate::cell::Cell;
 use crate::error::bad_row;

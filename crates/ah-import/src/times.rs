@@ -1,7 +1,7 @@
 //! Reads a cell of times.
 
-use ah_types::Fault;
-use ah_types::shown::quoted;
+use ah_model::Fault;
+use ah_model::shown::quoted;
 
 use crate::cell::{Cell, DECIMAL_COMMA, has_decimal_comma};
 use crate::error::bad_row;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{FieldValue, fields};
+use ah_model::{FieldValue, fields};
 
 /// Returns whether at least half of these choices have fields.
 pub fn are_common(choices: &[String]) -> bool {

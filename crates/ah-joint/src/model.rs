@@ -1,6 +1,7 @@
 //! The joint model: the log time of a choice on an input, less the input's own level, from numbers of both.
 
-use ah_types::{ChoiceId, Value, random};
+use ah_model::{ChoiceId, Value};
+use ah_types::random;
 
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};

@@ -1,6 +1,6 @@
 //! The numbers of the inputs: their features, a category as a number for each of its values.
 
-use ah_types::{Scalar, Value};
+use ah_model::{Scalar, Value};
 
 /// Most categories of a feature that get a column each.
 const MAX_CATEGORIES: usize = 16;

@@ -1,6 +1,6 @@
 //! The features of matrix products: sizes, layouts, types and padding, written into contexts and read back.
 
-use ah_types::Context;
+use ah_model::Context;
 
 /// Returns the strides of a dense `rows × columns` matrix in elements; a transposed one is the transposed view of a row-major
 /// matrix.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ah_types::{ChoiceId, Failure};
+use ah_model::ChoiceId;
+use ah_types::Failure;
 
 /// The samples of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

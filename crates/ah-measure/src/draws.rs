@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{Context, Feature, FeatureKind, FieldValue, Optimization, Value};
+use ah_model::{Context, Feature, FeatureKind, FieldValue, Value};
+use ah_types::Optimization;
 use serde::{Deserialize, Serialize};
 
 use crate::sampling::{self, Rng};

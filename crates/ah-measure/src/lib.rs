@@ -11,7 +11,7 @@
 //!    turns.
 //! 3. `race` has the rules of the turns: which choice is next, which is done, which is surely too slow.
 //!    It needs no clock and no device. [`interval`] has its statistics.
-//! 4. [`this_cpu`] identifies the processor, for logs and guards; [`decision_ns`] times a small decision on it.
+//! 4. [`decision_ns`] times a small decision on the processor.
 //!
 //! A lost sample is never written as 0, and a wrong result is never timed.
 #![forbid(unsafe_code)]
@@ -19,7 +19,6 @@
 mod bench;
 mod decision_time;
 pub mod draws;
-mod host;
 pub mod interval;
 mod measure;
 pub mod protocol;
@@ -32,7 +31,6 @@ mod sync;
 pub use ah_types::Failure;
 pub use bench::{Bench, Burst, Cell, Times};
 pub use decision_time::decision_ns;
-pub use host::this_cpu;
 pub use measure::{Measurement, measure_choices};
 pub use runner::{BenchmarkRunner, Experiment};
 pub use serve::{refuse, serve};

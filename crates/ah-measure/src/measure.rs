@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ah_types::{ChoiceId, Failure, Outcome, TimingPolicy, median};
+use ah_model::ChoiceId;
+use ah_types::{Failure, Outcome, TimingPolicy, median};
 
 use crate::bench::{Bench, Burst, Cell, Times};
 use crate::race::Race;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::{Context, Device, Failure, Feature, FeatureKind, Schema, Value, strict_json};
+use ah_model::{Context, Device, Feature, FeatureKind, Schema, Value};
+use ah_types::{Failure, strict_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
@@ -228,7 +229,7 @@ impl Answer {
 
 /// Returns at most 160 characters of a text.
 pub fn shorten(text: &str) -> String {
-    ah_types::shown::cut(text, 160)
+    ah_model::shown::cut(text, 160)
 }
 
 /// A context on the wire: an object of features and values.

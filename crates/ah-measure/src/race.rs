@@ -1,6 +1,7 @@
 //! The choices of one input, timed in turns.
 
-use ah_types::{ChoiceId, Failure, TimingPolicy, median};
+use ah_model::ChoiceId;
+use ah_types::{Failure, TimingPolicy, median};
 use rand::seq::SliceRandom as _;
 
 use crate::interval;

@@ -1,6 +1,7 @@
 //! The trait [`BenchmarkRunner`], with one implementation for each optimization and device.
 
-use ah_types::{ChoiceId, Context, Device, Failure, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context, Device};
+use ah_types::{Failure, Optimization, TimingPolicy};
 
 use crate::bench::{Burst, Times};
 use crate::draws::Inputs;

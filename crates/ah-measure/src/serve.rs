@@ -6,7 +6,8 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ah_types::{ChoiceId, Context, Failure, Schema};
+use ah_model::{ChoiceId, Context, Schema};
+use ah_types::Failure;
 use serde_json::{Value, json};
 
 use crate::bench::Burst;

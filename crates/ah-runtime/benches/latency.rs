@@ -9,7 +9,7 @@ mod common;
 use std::hint::black_box;
 use std::time::Instant;
 
-use ah_runtime::ah_types::Scalar;
+use ah_runtime::Scalar;
 use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Role};
 use ah_types::Optimization;
@@ -74,7 +74,7 @@ fn consulting() -> AutoHeuristic {
         .optimization(&optimization)
         .role(Role::Consult)
         .environment(Environment::default())
-        .device(ah_measure::this_cpu())
+        .device(ah_model::this_cpu())
         .heuristic(LoadedModel::from(model))
         .build()
         .expect("a decision point")

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 use ah_kernels::cpu::kernels::ndarray::{Array2, ShapeBuilder as _};
 use ah_kernels::cpu::kernels::{MatMul, Threads};
 use ah_measure::sampling;
-use ah_runtime::ah_types::{Optimization, Scalar};
+use ah_runtime::Optimization;
+use ah_runtime::Scalar;
 use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, MultiKernel};
 

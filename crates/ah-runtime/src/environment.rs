@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ah_types::Device;
+use ah_model::Device;
 use etcetera::{BaseStrategy as _, choose_base_strategy};
 
 use crate::warnings::warn_user;

@@ -63,8 +63,11 @@ pub mod multi_kernel;
 mod panics;
 mod warnings;
 
-pub use ah_types;
-pub use ah_types::{Error, Failure, Outcome, Unsure};
+pub use ah_model::{
+    Cpu, Cuda, Device, DeviceMismatch, Error, Feature, FeatureKind, Features, Model, Scalar, Schema, Unsure,
+    admits,
+};
+pub use ah_types::{Failure, Optimization, Outcome, TimingPolicy};
 pub use decide::{Answer, AutoHeuristic, Builder, Reason, Role};
 pub use drift::{Drift, DriftReport};
 pub use environment::Environment;

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use ah_model::{Model, PromiseMode, Value};
 use ah_train::{MaxRisk, Params, train};
-use ah_types::{Model, PromiseMode, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;

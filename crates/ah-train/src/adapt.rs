@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use ah_types::{Error, FeatureKind, Model};
+use ah_model::{Error, FeatureKind, Model};
 use serde::Serialize;
 
 use crate::decisions;

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::plan::{MAX_DEPTH, usual};
     use crate::promise::calibrate::DEFAULT_SHARES;
-    use ah_types::PromiseMode;
+    use ah_model::PromiseMode;
 
     #[test]
     fn every_help_text_has_examples_that_are_valid() {

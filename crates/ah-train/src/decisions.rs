@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Feature, FeatureKind, Model, Node, Reached, Schema, Sums, Tables, Value};
+use ah_model::{ChoiceId, Feature, FeatureKind, Model, Node, Reached, Schema, Sums, Tables, Value};
 
 use crate::data::Table;
 use crate::overhead::{CallSite, Footprint, Overhead};

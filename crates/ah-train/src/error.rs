@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ah_types::Error;
-use ah_types::shown::{did_you_mean, listed};
+use ah_model::Error;
+use ah_model::shown::{did_you_mean, listed};
 
 /// Returns the error of a flag that names a choice which the log or model lacks.
 pub fn unknown_choice(flag: &str, choice: &str, known: &[String]) -> Error {

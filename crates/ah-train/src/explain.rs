@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, Error, Feature, FeatureKind, Model, Unsure, Value};
+use ah_model::shown::{did_you_mean, listed};
+use ah_model::{ChoiceId, Error, Feature, FeatureKind, Model, Unsure, Value};
 
 use crate::error::unknown_choice;
 

@@ -49,7 +49,7 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, adapt};
-pub use ah_types::{Error, Target};
+pub use ah_model::{Error, Target};
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, TestReport, evaluate};
 pub use overhead::Overhead;

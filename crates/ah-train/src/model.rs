@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{DerivedFeature, Features, Model, Node, Tree};
+use ah_model::{DerivedFeature, Features, Model, Node, Tree};
 
 /// Drops the derived features that no split tests. They must not use one another.
 pub fn drop_unused(model: &mut Model) {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_types::{Objective, PromiseMode, Target, named};
+use ah_model::{Objective, PromiseMode, Target, named};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use ah_types::{Error, PromiseMode};
+use ah_model::{Error, PromiseMode};
 
 use crate::params::{MaxRisk, Params, Size, SplitBy};
 

@@ -3,7 +3,7 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_types::{Error, LANES, Objective, PromiseMode, Target};
+use ah_model::{Error, LANES, Objective, PromiseMode, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;

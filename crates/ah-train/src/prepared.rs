@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ah_types::shown::listed;
-use ah_types::{ChoiceId, Error, Model};
+use ah_model::shown::listed;
+use ah_model::{ChoiceId, Error, Model};
 
 use crate::data::split::Partition;
 use crate::data::{Dataset, Table};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ah_model::{LogRecord, Model, Provenance};
 use ah_types::log::Source;
-use ah_types::{LogRecord, Model, Provenance};
 use serde_json::{Value, json};
 
 use crate::judge::TestReport;

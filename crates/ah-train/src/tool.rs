@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
-use ah_types::{Error, Model, Target};
+use ah_model::{Error, Model, Target};
 use serde_json::json;
 
 use crate::cli::{

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_types::{Error, Model, Objective, Target};
+use ah_model::{Error, Model, Objective, Target};
 
 use crate::data::Dataset;
 use crate::decisions::{self, JudgedInput};

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
+use ah_model::shown::quoted;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
-
-use crate::shown::quoted;
 
 /// Parses JSON without losing a value.
 ///

@@ -1,5 +1,7 @@
 //! Numbers of logs and tables.
 
+use ah_model::RowNumber;
+
 /// Reads a number: decimal, or `inf`, `infinity` and `nan` in any case. Returns `None` for other text, and for a number
 /// that an f64 does not hold: one that is too large, and a whole number beyond 2^53 that would become its neighbour, so
 /// that two inputs would become one.
@@ -18,6 +20,11 @@ pub fn number(text: &str) -> Option<f64> {
         false => x.is_finite() || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'),
     };
     is_exact.then_some(x)
+}
+
+/// Returns the line of a record. Where lines end with CRLF, a reader of CSV has not counted the line feed before the record.
+pub fn csv_line(position: Option<&csv::Position>, crlf: bool) -> RowNumber {
+    RowNumber::Line(position.map_or(1, |at| at.line() + u64::from(crlf && at.byte() > 0)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 /// Mixes two numbers into one (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
 pub fn mix(seed: u64, index: u64) -> u64 {
-    crate::hash::scramble(seed.wrapping_add((index.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    ah_model::hash::scramble(seed.wrapping_add((index.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
 /// Returns a number from 0 (included) to 1 (excluded).

@@ -1,6 +1,6 @@
 //! The best single choice: what a program without a heuristic would always take.
 
-use crate::choice::ChoiceId;
+use ah_model::ChoiceId;
 
 /// A choice to take on every input where it has a time, and another one for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

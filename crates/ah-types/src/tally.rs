@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::fault::Fault;
+use ah_model::Fault;
 
 /// The most kinds that are told apart.
 const KINDS: usize = 5;

@@ -22,7 +22,7 @@ pub struct TimingPolicy {
     pub cold: bool,
     /// A choice drops out when its fastest sample takes more than this many times the slowest sample of the
     /// best choice so far; with infinity, none does.
-    #[serde(with = "crate::null_is_infinite")]
+    #[serde(with = "ah_model::null_is_infinite")]
     pub early_stop_ratio: f64,
     /// Samples of one choice taken in a row before the next choice's turn.
     pub burst: u32,

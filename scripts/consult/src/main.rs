@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_runtime::ah_types::log::{self, Log};
-use ah_runtime::ah_types::{Context, Feature, LogOptimization, Scalar, Value, median};
+use ah_model::{Context, Feature, Scalar, Value};
 use ah_runtime::{AutoHeuristic, Role};
+use ah_types::log::{self, Log};
+use ah_types::{LogOptimization, median};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use ah_codegen::{C, Request, generate};
-use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, Test, Tree};
+use ah_model::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, Test, Tree};
 
 /// Takes the last choice where m <= 0, and the second where m > 0.
 fn model(choices: usize) -> Model {

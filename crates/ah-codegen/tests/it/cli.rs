@@ -5,7 +5,7 @@ use crate::models;
 use std::fs;
 use std::path::Path;
 
-use ah_types::Model;
+use ah_model::Model;
 use assert_cmd::Command;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -109,9 +109,9 @@ fn a_name_without_a_description_ends_without_a_colon() {
     let (features, derived) = (model.features.base().features().to_vec(), model.features.derived());
     let derived: Vec<_> = derived.iter().map(|(derived, _)| derived.clone()).collect();
     let bare =
-        features.into_iter().map(|feature| ah_types::Feature { description: None, unit: None, ..feature });
-    let schema = ah_types::Schema::new(bare.collect::<Vec<_>>()).unwrap();
-    model.features = ah_types::Features::new(schema, &derived).unwrap();
+        features.into_iter().map(|feature| ah_model::Feature { description: None, unit: None, ..feature });
+    let schema = ah_model::Schema::new(bare.collect::<Vec<_>>()).unwrap();
+    model.features = ah_model::Features::new(schema, &derived).unwrap();
     model.write(&folder.path().join("model.json")).unwrap();
     assert_eq!(codegen(folder.path(), &["model.json", "--target", "c"]).0, 0);
     let text = fs::read_to_string(folder.path().join("generated/mine.h")).unwrap();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ah_codegen::{C, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, WriteMode, generate};
-use ah_types::{Error, FeatureKind, Model, Value};
+use ah_model::{Error, FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -40,10 +40,10 @@ fn case(rng: &mut Pcg64, model: Model, inputs: &[Vec<Value>]) -> Case {
         offered.iter().for_each(|is_offered| input.push(if *is_offered { '1' } else { '0' }));
         input.push('\n');
         let shown =
-            |choice: Option<ah_types::ChoiceId>| choice.map_or("-".to_owned(), |id| id.index().to_string());
+            |choice: Option<ah_model::ChoiceId>| choice.map_or("-".to_owned(), |id| id.index().to_string());
         let all = shown(model.choose(values).ok().map(|ranked| ranked.choice));
         let among = shown(model.decide(values, |id| offered[id.index()]).ok().map(|ranked| ranked.choice));
-        let is_in = |ranked: &ah_types::Ranked| {
+        let is_in = |ranked: &ah_model::Ranked| {
             ranked.allowed || Some(ranked.choice) == model.fallback.map(|id| id.0)
         };
         let ranking = model.ranking(values).unwrap_or_default();
@@ -97,7 +97,7 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
 fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
     let mut inputs = models::contexts(rng, model, 100);
     for _ in 0..2000 {
-        let value = |(slot, feature): (usize, &ah_types::Feature), rng: &mut Pcg64| {
+        let value = |(slot, feature): (usize, &ah_model::Feature), rng: &mut Pcg64| {
             if feature.kind == FeatureKind::Categorical {
                 let known = &model.categories[slot];
                 return Value::from(known[rng.random_range(0..known.len())].as_str());

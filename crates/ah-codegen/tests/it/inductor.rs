@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ah_codegen::{INDUCTOR, Request, generate};
-use ah_types::Model;
+use ah_model::Model;
 
 fn python(code: &str) -> Option<String> {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/mm_h200.model.json");

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ah_codegen::{C, PYTHON, RUST, Request, Target, WriteMode, generate};
-use ah_types::{Error, Feature, Features, Leaf, Model, Node, Schema};
+use ah_model::{Error, Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
@@ -30,7 +30,7 @@ fn model(choices: &[&str]) -> Model {
             *leaf = Leaf { samples: leaf.samples, ..Leaf::default() };
         }
     }
-    let (tree, boosters, margin) = (ah_types::Tree { nodes }, Vec::new(), None);
+    let (tree, boosters, margin) = (ah_model::Tree { nodes }, Vec::new(), None);
     let (precondition, eligible, fallback) = (None, BTreeMap::new(), None);
     let model = Model {
         features,
@@ -149,7 +149,7 @@ fn shipped_models_are_clean() {
 fn choices_named_like_parts_of_the_file_compile_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let logged = Schema::new([Feature { integer: true, ..Feature::numerical("m") }, Feature::numerical("x")]);
-    let derived = ah_types::DerivedFeature { name: "m/x".into(), expression: "m / x".into() };
+    let derived = ah_model::DerivedFeature { name: "m/x".into(), expression: "m / x".into() };
     let mut model = split(Features::new(logged.unwrap(), &[derived]).unwrap(), 2, 314_159.0 / 1e5);
     model.choices = ["Self", "api", "count", "h", "self", "unused"].map(str::to_owned).into();
     for ranked in [false, true] {
@@ -222,8 +222,8 @@ fn a_module_compiles_in_older_editions() {
 #[test]
 fn a_device_is_not_markup() {
     let folder = tempfile::tempdir().unwrap();
-    let cuda = ah_types::Cuda { name: "<img src=x onerror=alert(1)>".to_owned(), ..Default::default() };
-    let model = Model { device: Some(ah_types::Device::Cuda(cuda)), ..model(&["a"]) };
+    let cuda = ah_model::Cuda { name: "<img src=x onerror=alert(1)>".to_owned(), ..Default::default() };
+    let model = Model { device: Some(ah_model::Device::Cuda(cuda)), ..model(&["a"]) };
     write(&model, folder.path()).unwrap();
     for file in ["src/lib.rs", "README.md"] {
         let text = fs::read_to_string(folder.path().join("small").join(file)).unwrap();
@@ -238,7 +238,7 @@ fn features_that_callers_cannot_tell_apart_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let features = [Feature::numerical("a_b"), Feature::numerical("a b")];
     let features = Features::new(Schema::new(features).unwrap(), &[]).unwrap();
-    let test = |slot| ah_types::Test::number(slot, 1.0);
+    let test = |slot| ah_model::Test::number(slot, 1.0);
     let leaf = || Node::Leaf(Leaf { samples: 1, ..Leaf::default() });
     let nodes = vec![
         Node::Split { test: test(0), right: 2 },
@@ -248,7 +248,7 @@ fn features_that_callers_cannot_tell_apart_are_refused() {
         leaf(),
     ];
     let model =
-        Model { features, categories: vec![vec![], vec![]], tree: ah_types::Tree { nodes }, ..model(&["a"]) };
+        Model { features, categories: vec![vec![], vec![]], tree: ah_model::Tree { nodes }, ..model(&["a"]) };
     let error = write(&model, folder.path()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -333,7 +333,7 @@ fn split(features: Features, slot: usize, threshold: f64) -> Model {
         let (score, probability, measured, slowdown, worst, worst_over_fallback) =
             (0.0, 1.0, 1, 1.0, 1.0, 1.0);
         let (expected, allowed) = (true, true);
-        let ranked = ah_types::RankedChoice {
+        let ranked = ah_model::RankedChoice {
             choice,
             score,
             probability,
@@ -346,11 +346,11 @@ fn split(features: Features, slot: usize, threshold: f64) -> Model {
         };
         Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ..Leaf::default() })
     };
-    let test = ah_types::Test::number(slot, threshold);
+    let test = ah_model::Test::number(slot, threshold);
     let nodes =
-        vec![Node::Split { test, right: 2 }, leaf(ah_types::ChoiceId(0)), leaf(ah_types::ChoiceId(1))];
+        vec![Node::Split { test, right: 2 }, leaf(ah_model::ChoiceId(0)), leaf(ah_model::ChoiceId(1))];
     let categories = vec![vec![]; features.all().len()];
-    Model { features, categories, tree: ah_types::Tree { nodes }, ..model(&["one", "two"]) }
+    Model { features, categories, tree: ah_model::Tree { nodes }, ..model(&["one", "two"]) }
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn the_path_knows_both_sides_of_a_comparison() {
     let logged = Schema::new(["m", "k"].map(Feature::numerical)).unwrap();
     for condition in ["768 <= m", "k >= 768 and k < m", "k == 800 and k <= m"] {
         let mut model = split(Features::new(logged.clone(), &[]).unwrap(), 0, 700.0);
-        model.precondition = Some(ah_types::Precondition::new(condition, &logged).unwrap());
+        model.precondition = Some(ah_model::Precondition::new(condition, &logged).unwrap());
         generate_at(&model, &PYTHON, folder.path()).unwrap();
         let code = fs::read_to_string(folder.path().join("small.py")).unwrap();
         assert!(code.contains("return \"two\"") && !code.contains("700"), "{condition}: {code}");
@@ -371,10 +371,10 @@ fn the_path_knows_both_sides_of_a_comparison() {
 fn what_a_feature_has_computed_is_not_computed_again() {
     let derived = [("p", "m * k"), ("zeros", "ctz(m * k)"), ("quotient", "m * k / 7")];
     let derived =
-        derived.map(|(name, text)| ah_types::DerivedFeature { name: name.into(), expression: text.into() });
+        derived.map(|(name, text)| ah_model::DerivedFeature { name: name.into(), expression: text.into() });
     let logged = Schema::new(["m", "k"].map(Feature::numerical)).unwrap();
     let mut model = split(Features::new(logged, &derived).unwrap(), 2, 100.0);
-    let split = |slot, right| Node::Split { test: ah_types::Test::number(slot, 5.0), right };
+    let split = |slot, right| Node::Split { test: ah_model::Test::number(slot, 5.0), right };
     let [one, two] = [1, 2].map(|at| model.tree.nodes[at].clone());
     model.tree.nodes = vec![split(2, 4), split(3, 3), one.clone(), two.clone(), split(4, 6), one, two];
     let folder = tempfile::tempdir().unwrap();
@@ -390,7 +390,7 @@ fn python_divides_by_nothing_outside_of_a_condition() {
     let sum = format!("({a} * {b} + {a} + 17) / d + ({b} * {b} + {a} * {a} + 23) / d");
     let wide = format!("({sum}) * ({a} + {b} + 3) + ({a} * {a} * {b} * 7 + {b})");
     let derived =
-        ah_types::DerivedFeature { name: "r".into(), expression: format!("if d > 0 then {wide} else -{a}") };
+        ah_model::DerivedFeature { name: "r".into(), expression: format!("if d > 0 then {wide} else -{a}") };
     let logged = Schema::new([a, b, "d"].map(Feature::numerical)).unwrap();
     let model = split(Features::new(logged, &[derived]).unwrap(), 3, 0.0);
     let folder = tempfile::tempdir().unwrap();
@@ -448,7 +448,7 @@ fn a_full_disk_costs_nothing() {
 #[test]
 fn a_decision_point_sees_the_version_and_the_fallback() {
     let out = tempfile::tempdir().unwrap();
-    let model = Model { fallback: Some(ah_types::ChoiceId(1)), ..model(&["a", "b"]) };
+    let model = Model { fallback: Some(ah_model::ChoiceId(1)), ..model(&["a", "b"]) };
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
     let request = Request { runtime: Some(&runtime), ..Request::new(&model, &[&RUST], out.path()) };
     generate(&request).unwrap();

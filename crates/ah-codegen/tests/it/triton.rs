@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ah_codegen::{Request, TRITON, generate};
-use ah_types::Model;
+use ah_model::Model;
 
 /// Configurations and arguments as `triton.autotune` passes them (`Autotuner.prune_configs` of Triton 3.6).
 const DRIVER: &str = r#"

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use ah_measure::{Failure, Measurement};
+use ah_model::{Error, shown};
+use ah_types::TimingPolicy;
 use ah_types::log::{Collection, LogWriter, Metadata};
-use ah_types::{Error, TimingPolicy, shown};
 
 use crate::cli::Options;
 use crate::measuring::MeasuredInput;

@@ -9,7 +9,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use ah_types::{Error, Failure};
+use ah_model::Error;
+use ah_types::Failure;
 use serde::{Deserialize, Serialize};
 
 /// One line.

@@ -1,6 +1,6 @@
 //! The lock that keeps two collectors from measuring the same inputs into one log.
 
-use ah_types::Error;
+use ah_model::Error;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 

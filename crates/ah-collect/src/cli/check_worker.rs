@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use ah_cli::{exit, stdout};
 use ah_measure::{Experiment, Failure, sampling::Seed};
-use ah_types::{Context, Error, TimingPolicy};
+use ah_model::{Context, Error};
+use ah_types::TimingPolicy;
 
 use super::options::seconds;
 use crate::plan::read_inputs;

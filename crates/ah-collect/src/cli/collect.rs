@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ah_cli::{exit, status};
-use ah_types::{Error, TimingPolicy};
+use ah_model::Error;
+use ah_types::TimingPolicy;
 
 use super::options::{Options, seconds};
 use super::program::Program;

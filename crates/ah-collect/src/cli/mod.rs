@@ -13,7 +13,7 @@ mod signals;
 #[cfg(feature = "kernels")]
 pub mod tool;
 
-use ah_types::Error;
+use ah_model::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ah_types::{Context, TimingPolicy};
+use ah_model::Context;
+use ah_types::TimingPolicy;
 
 use crate::plan::Shard;
 

@@ -4,7 +4,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use ah_measure::Experiment;
-use ah_types::{Device, Error, Optimization};
+use ah_model::{Device, Error};
+use ah_types::Optimization;
 
 use crate::units::count;
 use crate::worker::{Limits, Worker};

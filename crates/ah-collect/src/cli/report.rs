@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use ah_cli::{exit, keep_inputs, page, status, stdout};
+use ah_model::{Error, artefact};
 use ah_types::log::{ReadOptions, read_with};
-use ah_types::{Error, LogOptimization, Optimization, artefact};
+use ah_types::{LogOptimization, Optimization};
 use serde_json::json;
 
 use crate::report::LogReport;

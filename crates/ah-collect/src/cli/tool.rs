@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ah_cli::status;
 use ah_kernels::{Server, cpu, cuda};
-use ah_types::{Error, Optimization};
+use ah_model::Error;
+use ah_types::Optimization;
 use clap::ValueEnum;
 
 use super::program::{Program, listing, listing_of};

@@ -1,6 +1,6 @@
 //! Combinations of parameters: each is a choice of a command or of a CUDA kernel.
 
-use ah_types::FieldValue;
+use ah_model::FieldValue;
 
 use crate::worker::MOST_CHOICES;
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use ah_measure::Experiment;
 use ah_measure::sampling::Rng;
-use ah_measure::{Experiment, this_cpu};
-use ah_types::{ChoiceRule, Context, Error, Optimization, TimingPolicy};
+use ah_model::{Context, Error, this_cpu};
+use ah_types::{ChoiceRule, Optimization, TimingPolicy};
 
 use super::feature_value::FeatureValue;
 use super::functions::{Check, Functions};

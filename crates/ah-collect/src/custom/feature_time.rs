@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use ah_measure::sampling::{Rng, Seed};
-use ah_types::Value;
+use ah_model::Value;
 
 /// Inputs that are drawn for it.
 const INPUTS: u64 = 16;

@@ -1,6 +1,6 @@
 //! The values that a feature's function may return.
 
-use ah_types::{Feature, Value};
+use ah_model::{Feature, Value};
 
 /// A value of a feature: a number, a truth value or a category's name.
 pub trait FeatureValue: Into<Value> {

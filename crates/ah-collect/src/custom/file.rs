@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_types::shown::did_you_mean;
-use ah_types::{Error, Optimization};
+use ah_model::Error;
+use ah_model::shown::did_you_mean;
+use ah_types::Optimization;
 use serde::Deserialize;
 
 use super::command::{Commands, CommandsTable};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
-use ah_types::{ChoiceId, Context, Value};
+use ah_model::{ChoiceId, Context, Value};
 
 use super::feature_time::feature_ms;
 

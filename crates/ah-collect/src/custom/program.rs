@@ -1,6 +1,6 @@
 //! The command line of a decision between functions.
 
-use ah_types::Error;
+use ah_model::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;

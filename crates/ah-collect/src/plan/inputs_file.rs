@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use ah_model::{Context, Error, Fault, FeatureKind, RowNumber, Schema, Value};
+use ah_types::csv_line;
 use ah_types::log::ReadOptions;
-use ah_types::{Context, Error, Fault, FeatureKind, RowNumber, Schema, Value};
 
 use crate::worker::Worker;
 
@@ -13,7 +14,7 @@ const MOST_MIB: u64 = 512;
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
 pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Context>, Error> {
-    let text = ah_types::artefact::read_text(path, MOST_MIB).map_err(Error::io(path, "read"))?;
+    let text = ah_model::artefact::read_text(path, MOST_MIB).map_err(Error::io(path, "read"))?;
     let contexts = if text.starts_with('{') { of_log } else { of_csv }(path, &text, &worker.schema)?;
     for (row, context) in &contexts {
         if let Err(reason) = worker.accepts(context) {
@@ -39,7 +40,7 @@ fn of_log(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNum
 fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     let csv_error = |e: csv::Error| {
-        let line = RowNumber::of_csv(e.position(), crlf);
+        let line = csv_line(e.position(), crlf);
         Fault::new("CSV", e.to_string(), "mend the line").at(path, line)
     };
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -53,7 +54,7 @@ fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNum
     let mut contexts = Vec::new();
     for record in reader.records() {
         let record = record.map_err(csv_error)?;
-        let line = RowNumber::of_csv(record.position(), crlf);
+        let line = csv_line(record.position(), crlf);
         let mut context = Context::new();
         for (column, (name, text)) in (1..).zip(header.iter().zip(&record)) {
             // A column that is not a feature has text.

@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement, lock};
-use ah_types::{Context, Schema, Value};
+use ah_model::{Context, Schema, Value};
+use ah_types::log::context_text;
 
 use crate::cli::Options;
 use crate::worker::Worker;
@@ -123,7 +124,7 @@ impl Plan {
             let mut seen = HashSet::new();
             let mut is_fresh = |text: String| !places.earlier.is_done(&text) && seen.insert(text);
             let fresh =
-                contexts.iter().zip(0..).filter(|(context, _)| is_fresh(context.log_text(&self.schema)));
+                contexts.iter().zip(0..).filter(|(context, _)| is_fresh(context_text(context, &self.schema)));
             fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64
         });
         places.left.into_iter().chain(listed).min().map(|left| left + places.earlier.done())
@@ -181,7 +182,7 @@ impl Plan {
                 |flaw| (Context::new(), format!("draw {position} of seed {}", self.seed), Some(flaw));
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
-                    let (text, flaw) = (context.log_text(&self.schema), flaw(&context));
+                    let (text, flaw) = (context_text(&context, &self.schema), flaw(&context));
                     (context, text, flaw)
                 }
                 Err(failure @ (Failure::Skipped(_) | Failure::Failed(_))) => unnamed(failure),

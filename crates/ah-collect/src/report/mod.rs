@@ -6,8 +6,9 @@ mod repeats;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use ah_model::{ChoiceId, FeatureKind, Value};
 use ah_types::log::{Collection, Log};
-use ah_types::{ChoiceId, FeatureKind, Optimization, SingleChoice, Value};
+use ah_types::{Optimization, SingleChoice};
 use serde::Serialize;
 
 use podium::{ranked, share, times};

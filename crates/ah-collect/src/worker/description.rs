@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use ah_measure::Experiment;
 use ah_measure::protocol::{Description, shorten};
-use ah_measure::{Experiment, this_cpu};
-use ah_types::{ChoiceRule, Feature, Optimization, TimingPolicy};
+use ah_model::{Feature, this_cpu};
+use ah_types::{ChoiceRule, Optimization, TimingPolicy};
 use serde_json::json;
 
 /// More choices than this are a mistake.

@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
-use ah_types::{ChoiceId, Context, Error, Precondition, Schema, TimingPolicy};
+use ah_model::{ChoiceId, Context, Error, Precondition, Schema};
+use ah_types::TimingPolicy;
 use serde_json::Value;
 
 use process::{Fault, GRACE, Process};
@@ -330,7 +331,7 @@ impl Worker {
 }
 
 /// Returns why a choice with this condition cannot run in a row, if it cannot. An undefined condition counts as false.
-pub fn refusal(condition: &Precondition, row: &[ah_types::Value]) -> Option<Failure> {
+pub fn refusal(condition: &Precondition, row: &[ah_model::Value]) -> Option<Failure> {
     let refused = || Failure::skipped(format!("not eligible: {}", condition.expression));
     (!condition.holds(row)).then(refused)
 }

@@ -1,6 +1,6 @@
 //! A worker process: starts it, sends it requests, receives its answers, ends it.
 
-use ah_types::Error;
+use ah_model::Error;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};

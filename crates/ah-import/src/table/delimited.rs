@@ -3,8 +3,9 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use ah_types::shown::quoted;
-use ah_types::{Error, Fault, RowNumber};
+use ah_model::shown::quoted;
+use ah_model::{Error, Fault};
+use ah_types::csv_line;
 use rustc_hash::FxHashSet;
 
 use crate::cell::{Cell, Row, Table};
@@ -39,7 +40,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, Error> {
     let rows = std::iter::from_fn(move || match reader.read_record(&mut record) {
         Ok(false) => None,
         Ok(true) => {
-            let number = RowNumber::of_csv(record.position(), crlf);
+            let number = csv_line(record.position(), crlf);
             Some(Ok(Row { number, cells: record.iter().map(Cell::from).collect() }))
         }
         Err(e) => Some(Err(broken(&path, e, crlf))),
@@ -55,7 +56,7 @@ fn delimiter(header: &[u8]) -> u8 {
 }
 
 fn broken(path: &Path, error: csv::Error, crlf: bool) -> Error {
-    let number = RowNumber::of_csv(error.position(), crlf);
+    let number = csv_line(error.position(), crlf);
     let fault = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             bad_row(format!("{expected_len} fields"), len.to_string())

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
-use ah_types::shown::{listed, quoted, reason};
-use ah_types::{Error, Fault, RowNumber};
+use ah_model::shown::{listed, quoted, reason};
+use ah_model::{Error, Fault, RowNumber};
 use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 

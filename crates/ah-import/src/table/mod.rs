@@ -4,7 +4,7 @@ mod delimited;
 mod json;
 mod json_text;
 
-use ah_types::Error;
+use ah_model::Error;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::params::{Format, ImportParams};
 
 /// Opens the table in a file.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
-    let bytes = ah_types::artefact::open(path).map_err(Error::io(path, "read"))?;
+    let bytes = ah_model::artefact::open(path).map_err(Error::io(path, "read"))?;
     let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
     match params.format.map_or_else(|| format_of(path), Ok)? {
         // PyTorch writes JSON lines to a .txt, and cubecl to a .log.

@@ -1,8 +1,8 @@
 //! The two files in which PyTorch's Inductor keeps what it benchmarks, with times in ms. The choices have the names of
 //! PyTorch's AutoHeuristic.
 
-use ah_types::Fault;
-use ah_types::shown::quoted;
+use ah_model::Fault;
+use ah_model::shown::quoted;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 

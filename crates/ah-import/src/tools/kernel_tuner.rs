@@ -4,8 +4,8 @@
 //! Each entry has a configuration, `time` (the mean, ms) and `times` (all runs, ms). In place of the time,
 //! it may have the reason why there is none.
 
-use ah_types::Fault;
-use ah_types::shown::quoted;
+use ah_model::Fault;
+use ah_model::shown::quoted;
 use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};

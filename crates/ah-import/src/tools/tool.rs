@@ -1,7 +1,7 @@
 //! A tool: how its records are known and read.
 
-use ah_types::Fault;
-use ah_types::shown::quoted;
+use ah_model::Fault;
+use ah_model::shown::quoted;
 use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};

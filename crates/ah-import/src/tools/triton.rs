@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::Fault;
+use ah_model::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 

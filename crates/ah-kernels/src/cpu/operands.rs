@@ -1,6 +1,6 @@
 //! Random numbers for operands, and their sizes.
 
-use ah_types::Context;
+use ah_model::Context;
 use rand::Rng as _;
 
 use crate::features;

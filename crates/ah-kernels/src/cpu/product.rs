@@ -1,7 +1,8 @@
 //! The runner of `mm` and of `pad_mm` on the processor: two libraries, on one thread or on all; and a product of odd sizes as it
 //! is, or padded first.
 
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context};
+use ah_types::{Optimization, TimingPolicy};
 use ndarray::{Array2, ShapeBuilder as _};
 
 use super::clock;
@@ -38,7 +39,7 @@ impl ProductRunner {
         let timing = TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() };
         let names = MatMul::CHOICES.iter().map(MatMul::name).collect();
         Self {
-            experiment: Experiment::new(optimization, ah_measure::this_cpu(), names, timing),
+            experiment: Experiment::new(optimization, ah_model::this_cpu(), names, timing),
             choices: MatMul::CHOICES.map(Some).to_vec(),
             sizes: (1, 2048),
             max_work: 512 << 20,

@@ -1,6 +1,7 @@
 //! The runner of `softmax` on the processor: rows read several times or kept close, on one thread or on all.
 
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context};
+use ah_types::{Optimization, TimingPolicy};
 
 use super::clock;
 use super::kernels::{Softmax, reference};
@@ -25,7 +26,7 @@ impl SoftmaxRunner {
         let choices = Softmax::choices();
         let names = choices.iter().map(Softmax::name).collect();
         let timing = TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() };
-        let experiment = Experiment::new(optimization, ah_measure::this_cpu(), names, timing);
+        let experiment = Experiment::new(optimization, ah_model::this_cpu(), names, timing);
         Self { experiment, choices }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ah_types::{Cuda, Device};
+use ah_model::{Cuda, Device};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result};
 use cudarc::nvrtc::Ptx;

@@ -2,7 +2,8 @@
 //! a linear layer stores them and as every log has them. The fallback converts the weights and calls cuBLAS; our kernels
 //! convert while they multiply.
 
-use ah_types::{Context, Optimization, TimingPolicy};
+use ah_model::Context;
+use ah_types::{Optimization, TimingPolicy};
 
 use super::arena::Allocation;
 use super::cublas::Cublas;

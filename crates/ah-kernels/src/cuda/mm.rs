@@ -3,7 +3,8 @@
 //! 28 tensor-core kernels of our own were choices too. They won on 3 % of the inputs in `data/mm`, and without them the
 //! best choices take 0.2 % longer.
 
-use ah_types::{Context, Optimization, TimingPolicy};
+use ah_model::Context;
+use ah_types::{Optimization, TimingPolicy};
 
 use super::cublas::Cublas;
 use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};

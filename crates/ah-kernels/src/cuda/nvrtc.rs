@@ -108,7 +108,7 @@ impl Compiler {
         let code = self.build(source.file, &text, &options)?;
         match path {
             // A cache that cannot be written costs only time.
-            Some(path) => _ = ah_types::artefact::write_atomic(&path, &code),
+            Some(path) => _ = ah_model::artefact::write_atomic(&path, &code),
             None => _ = lock(&self.kept).insert(key, code.clone()),
         }
         Ok(code)

@@ -1,7 +1,8 @@
 //! The runner of `pad_mm` on a GPU: a product through cuBLAS as it is, or of operands padded to the alignment of
 //! tensor cores, with PyTorch's features and padding.
 
-use ah_types::{Context, Optimization, TimingPolicy};
+use ah_model::Context;
+use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;

@@ -1,6 +1,6 @@
 //! Products of matrices in device memory, and their features: written into contexts and read back.
 
-use ah_types::Context;
+use ah_model::Context;
 
 use super::arena::Buffer;
 use super::element::Element;

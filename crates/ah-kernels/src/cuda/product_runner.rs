@@ -2,7 +2,8 @@
 
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context};
+use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::device::Gpu;

@@ -7,7 +7,8 @@ use std::io::Write as _;
 
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Failure};
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_model::{ChoiceId, Context};
+use ah_types::Optimization;
 use half::{bf16, f16};
 use ndarray::Array2;
 

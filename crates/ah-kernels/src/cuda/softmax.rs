@@ -1,7 +1,8 @@
 //! `softmax` on a GPU. Our kernels keep a row on the chip or read it twice, the alternatives of Inductor's
 //! MultiKernel.
 
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context};
+use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::device::{Gpu, Kernel};

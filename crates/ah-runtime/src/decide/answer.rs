@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ah_types::Unsure;
+use ah_model::Unsure;
 
 /// The choice to take now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

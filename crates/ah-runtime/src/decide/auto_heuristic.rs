@@ -4,9 +4,10 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ah_types::expr::Expr;
+use ah_model::expr::Expr;
+use ah_model::{Device, Error, Features, Scalar};
 use ah_types::log::{Collection, LOG_FORMAT, Metadata};
-use ah_types::{Device, Error, Failure, Features, Outcome, Scalar};
+use ah_types::{Failure, Outcome};
 
 use arc_swap::{ArcSwap, Guard};
 

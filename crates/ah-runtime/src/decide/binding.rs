@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use ah_types::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
+use ah_model::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
 use smallvec::SmallVec;
 
 use super::answer::Reason;

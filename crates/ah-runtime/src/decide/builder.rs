@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use ah_types::expr;
-use ah_types::{
-    DerivedFeature, Device, Error, Feature, Features, Invalid, Optimization, Schema, TimingPolicy,
-};
+use ah_model::{DerivedFeature, Device, Error, Feature, Features, Invalid, Schema, expr};
+use ah_types::{Optimization, TimingPolicy};
 
 use arc_swap::ArcSwap;
 
@@ -245,5 +243,5 @@ impl Builder {
 /// This processor, detected once.
 fn this_cpu() -> &'static Device {
     static CPU: OnceLock<Device> = OnceLock::new();
-    CPU.get_or_init(ah_measure::this_cpu)
+    CPU.get_or_init(ah_model::this_cpu)
 }

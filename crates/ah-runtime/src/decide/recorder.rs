@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use ah_measure::lock;
+use ah_model::{Context, Error, Scalar, Schema};
 use ah_types::log::{LogWriter, Metadata};
-use ah_types::{Context, Error, Failure, Outcome, Scalar, Schema, TimingPolicy};
+use ah_types::{Failure, Outcome, TimingPolicy};
 
 use crate::files;
 use crate::warnings::Warnings;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ah_measure::lock;
-use ah_types::shown::listed;
+use ah_model::shown::listed;
 
 use super::registry;
 use crate::heuristics::{Heuristic, LoadedModel};

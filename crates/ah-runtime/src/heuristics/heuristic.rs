@@ -1,6 +1,6 @@
 //! The trait of learned heuristics, generated as a crate or read from a model file.
 
-use ah_types::{Device, DeviceMismatch, Scalar, Unsure};
+use ah_model::{Device, DeviceMismatch, Scalar, Unsure};
 
 /// A learned heuristic of one optimization.
 ///
@@ -16,7 +16,7 @@ pub trait Heuristic: Send + Sync {
     /// Returns the optimization that it decides, for example `pad_mm`.
     fn optimization(&self) -> &str;
 
-    /// Returns the version of what was learned, [`Model::version`](ah_types::Model::version): a program can
+    /// Returns the version of what was learned, [`Model::version`](ah_model::Model::version): a program can
     /// [pin](crate::Builder::pin) it. `None` if unknown.
     fn version(&self) -> Option<&str> {
         None

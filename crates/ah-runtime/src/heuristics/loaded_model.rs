@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ah_types::{ChoiceId, Device, DeviceMismatch, Error, Model, Scalar, Sums, Tables, Unsure, Value, admits};
+use ah_model::{ChoiceId, Device, DeviceMismatch, Error, Model, Scalar, Sums, Tables, Unsure, Value, admits};
 
 use super::heuristic::Heuristic;
 

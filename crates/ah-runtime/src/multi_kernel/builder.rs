@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use ah_types::{Error, FeatureKind, Scalar, TimingPolicy};
+use ah_model::{Error, FeatureKind, Scalar};
+use ah_types::TimingPolicy;
 use arc_swap::ArcSwap;
 
 use super::kernels::MultiKernel;

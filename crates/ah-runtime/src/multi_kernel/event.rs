@@ -1,6 +1,6 @@
 //! Events of a MultiKernel and their reasons, for `explain` and the `log` crate.
 
-use ah_types::shown::time;
+use ah_model::shown::time;
 
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

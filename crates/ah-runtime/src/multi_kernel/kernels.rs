@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use ah_types::{Scalar, TimingPolicy};
+use ah_model::Scalar;
+use ah_types::TimingPolicy;
 
 use super::event::Event;
 use super::measure::measure;

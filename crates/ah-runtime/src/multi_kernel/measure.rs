@@ -2,7 +2,8 @@
 
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Times};
-use ah_types::{ChoiceId, Failure, Outcome, TimingPolicy};
+use ah_model::ChoiceId;
+use ah_types::{Failure, Outcome, TimingPolicy};
 
 use super::trial::Calls;
 

@@ -63,5 +63,5 @@ pub use trial::{Agrees, Attempt};
 /// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.
 #[must_use]
 pub const fn source_hash(source: &str) -> u64 {
-    ah_types::hash::fnv1a(source)
+    ah_model::hash::fnv1a(source)
 }

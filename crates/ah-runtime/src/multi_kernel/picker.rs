@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ah_measure::lock;
-use ah_types::shown::time;
-use ah_types::{Failure, Feature, Outcome, Scalar, TimingPolicy, median};
+use ah_model::shown::time;
+use ah_model::{Feature, Scalar};
+use ah_types::{Failure, Outcome, TimingPolicy, median};
 use arc_swap::ArcSwap;
 
 use super::event::{Event, Miss};

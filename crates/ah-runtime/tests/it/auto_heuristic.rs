@@ -2,12 +2,13 @@
 
 use crate::common;
 
-use ah_runtime::ah_types::Cuda;
+use ah_model::{Device, Error, Scalar};
+use ah_runtime::Cuda;
 use ah_runtime::{
     AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, Unsure, registered,
     reload_models,
 };
-use ah_types::{Device, Error, Failure, Scalar, log};
+use ah_types::{Failure, log};
 use common::pad_mm;
 
 /// Returns a decision point whose features have another order than the model's.
@@ -329,7 +330,7 @@ fn threads_decide_while_models_are_swapped() {
         };
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(decide)).collect();
         for swap in 0..40 {
-            ah_types::artefact::write_atomic(&path, texts[swap % 2].as_bytes()).unwrap();
+            ah_model::artefact::write_atomic(&path, texts[swap % 2].as_bytes()).unwrap();
             reload_models();
             std::thread::sleep(std::time::Duration::from_millis(2));
         }

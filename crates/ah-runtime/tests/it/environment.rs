@@ -7,12 +7,12 @@ use crate::common::virtual_kernels;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ah_runtime::ah_types::{Device, Model};
 use ah_runtime::{AutoHeuristic, Environment, Role};
+use ah_runtime::{Device, Model};
 use virtual_kernels::*;
 
 fn device() -> Device {
-    let mut device = ah_measure::this_cpu();
+    let mut device = ah_model::this_cpu();
     if let Device::Cpu(cpu) = &mut device {
         cpu.model = "CPU/of Test".to_owned();
     }

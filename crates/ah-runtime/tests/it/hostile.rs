@@ -3,9 +3,9 @@
 
 use crate::common;
 
+use ah_model::{Model, Scalar};
 use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, Environment, Heuristic, LoadedModel, MultiKernel};
-use ah_types::{Model, Scalar};
 use proptest::prelude::*;
 
 type Kernel = fn() -> usize;
@@ -107,7 +107,7 @@ proptest! {
     fn any_environment_is_read(text in any::<String>(), name in ".{0,300}") {
         let environment = Environment::read(|_| Some(text.clone().into()));
         let _ = environment.forced_kernel(&name);
-        let device = ah_measure::this_cpu();
+        let device = ah_model::this_cpu();
         for path in environment.log_file(&name, &device).into_iter().chain(environment.picks_folder(&device)) {
             let below = path.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
             prop_assert!(!below.contains(['/', '\0']) || text.contains('\0'), "{path:?}");

@@ -4,8 +4,8 @@ use crate::common;
 
 use std::cell::Cell;
 
+use ah_model::{ChoiceId, Model, Node, Precondition, Value, expr};
 use ah_runtime::{Heuristic, LoadedModel};
-use ah_types::{ChoiceId, Model, Node, Precondition, Value, expr};
 use proptest::prelude::*;
 
 /// Gives every leaf a few unusual choices, and one choice that can run on small products only.

@@ -6,9 +6,9 @@ use crate::common::virtual_kernels;
 
 use std::path::Path;
 
-use ah_runtime::ah_types::log;
 use ah_runtime::multi_kernel::{Builder, Dimension, Event};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel};
+use ah_types::log;
 use virtual_kernels::*;
 
 #[test]

@@ -21,8 +21,8 @@ fn picks_outlive_the_program_until_kernels_versions_or_device_change() {
     assert_eq!(measured(&newer.build().unwrap(), 64.0, 1000.0, "f32"), "pad");
     let more = two(cached_in(folder.path())).kernel("stream", 1, stream);
     assert_eq!(measured(&more.build().unwrap(), 64.0, 1000.0, "f32"), "stream");
-    let mut device = ah_measure::this_cpu();
-    if let ah_types::Device::Cpu(cpu) = &mut device {
+    let mut device = ah_model::this_cpu();
+    if let ah_model::Device::Cpu(cpu) = &mut device {
         cpu.model.push_str(" II");
     }
     let elsewhere = two_at(decision().environment(cached_in(folder.path())).device(device));

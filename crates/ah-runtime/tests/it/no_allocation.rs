@@ -2,8 +2,9 @@
 
 use crate::common;
 
+use ah_model::{ChoiceId, Precondition, Scalar, expr};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, Unsure};
-use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
+use ah_types::Optimization;
 
 #[path = "../../../../generated/mixed_mm_h200/src/lib.rs"]
 #[allow(dead_code, unused_attributes, clippy::cast_lossless)] // Its `no_std` holds for a crate; here it is a module.

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use ah_model::{Feature, Schema};
 use ah_runtime::multi_kernel::{Dimension, POLICY};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
 use ah_types::log::{self, LogWriter, Metadata};
-use ah_types::{Feature, Schema};
 
 const PROCESSES: u64 = 8;
 const THREADS: u64 = 16;

@@ -3,7 +3,7 @@
 //! A numerical feature is one column; its codes are the ranks of its values. Each category is a column
 //! of its own, with code 1 where the value is that category. Four or more categories also have columns in which each category's
 //! code is its position in an [order](super::category_orders). So every split is `code <= c`, which is
-//! the split rule of `ah_types` for both kinds. A missing number is minus infinity.
+//! the split rule of `ah_model` for both kinds. A missing number is minus infinity.
 //!
 //! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use ah_joint::growth::{Codes, Tree};
-use ah_types::{MISSING, Node, Test};
+use ah_model::{MISSING, Node, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -154,7 +154,7 @@ impl Columns {
     }
 
     /// Returns a tree over these columns as one over values, with these leaves. A left child is the next node.
-    pub fn in_model<L>(&self, tree: &Tree, mut leaf: impl FnMut(usize) -> L) -> ah_types::Tree<L> {
+    pub fn in_model<L>(&self, tree: &Tree, mut leaf: impl FnMut(usize) -> L) -> ah_model::Tree<L> {
         let mut nodes = Vec::new();
         // A node, and the split whose right child it is.
         let mut open = vec![(0, None)];
@@ -173,7 +173,7 @@ impl Columns {
                 }
             });
         }
-        ah_types::Tree { nodes }
+        ah_model::Tree { nodes }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
-use ah_types::{ChoiceId, Objective};
+use ah_model::{ChoiceId, Objective};
 
 use super::table::Table;
 

@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ah_model::shown::{did_you_mean, listed};
+use ah_model::{ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Error, Features, Precondition};
+use ah_types::Optimization;
 use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_with};
-use ah_types::shown::{did_you_mean, listed};
-use ah_types::{
-    ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Error, Features, Optimization, Precondition,
-};
 use rustc_hash::FxHashMap;
 
 use super::columns::RankedFeatures;

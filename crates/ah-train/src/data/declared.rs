@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ah_model::shown::listed;
+use ah_model::{Error, Feature, Features, PromiseMode, Schema, expr};
 use ah_types::log::{Input, Log};
-use ah_types::shown::listed;
-use ah_types::{Error, Feature, Features, LogOptimization, Optimization, PromiseMode, Schema, expr};
+use ah_types::{LogOptimization, Optimization};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 

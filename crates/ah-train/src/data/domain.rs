@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ah_model::shown::listed;
+use ah_model::{ChoiceId, Error, Features, Precondition, Schema};
+use ah_types::Optimization;
 use ah_types::log::Metadata;
-use ah_types::shown::listed;
-use ah_types::{ChoiceId, Error, Features, Optimization, Precondition, Schema};
 
 use super::table::{self, Table};
 

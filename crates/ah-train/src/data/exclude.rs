@@ -1,7 +1,7 @@
 //! `--exclude`: a log without some of its features.
 
+use ah_model::{Error, Schema};
 use ah_types::log::{Log, input_text};
-use ah_types::{Error, Schema};
 
 use crate::error::unknown_feature;
 use rustc_hash::FxHashMap;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::DerivedFeature;
+use ah_model::DerivedFeature;
 
 /// More trailing zero bits add no information: on PyTorch's logs a cap changes no figure.
 const MAX_ZERO_BITS: u32 = 16;
@@ -248,7 +248,7 @@ mod tests {
             formulas = words.combined(&formulas).into_iter().collect();
             for formula in &formulas {
                 let expression = formula.derived(&names()).expression;
-                assert!(ah_types::expr::parse(&expression).is_ok(), "{expression}");
+                assert!(ah_model::expr::parse(&expression).is_ok(), "{expression}");
             }
         }
         let texts: BTreeSet<String> = formulas.iter().map(|f| f.text(&names())).collect();

@@ -1,7 +1,7 @@
 //! Irregularities of a log, as sentences for the user.
 
+use ah_model::shown::listed;
 use ah_types::log::Irregularities;
-use ah_types::shown::listed;
 
 /// Returns a sentence for each kind of irregularity.
 pub fn warnings(found: &Irregularities) -> Vec<String> {

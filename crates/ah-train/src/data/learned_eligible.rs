@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::expr::{Binary, Comparison, Expr};
-use ah_types::{ChoiceId, FeatureKind, Precondition, Schema, Value};
+use ah_model::expr::{Binary, Comparison, Expr};
+use ah_model::{ChoiceId, FeatureKind, Precondition, Schema, Value};
 
 use super::table::Table;
 

@@ -5,7 +5,7 @@
 //! where whole combinations are held out together. The key has no features of the device: the same input on two devices
 //! is held out together, because its times on one tell much about the other.
 
-use ah_types::{DEVICE_FEATURES, Features, Value};
+use ah_model::{DEVICE_FEATURES, Features, Value};
 use rustc_hash::FxHashMap;
 
 use super::table::Table;

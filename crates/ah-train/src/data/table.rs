@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
+use ah_model::{ChoiceId, Error, Objective, Value};
 use ah_types::log::Log;
-use ah_types::{ChoiceId, Error, Objective, SingleChoice, Value, median};
+use ah_types::{SingleChoice, median};
 use serde::Serialize;
 
 use crate::error::unknown_choice;

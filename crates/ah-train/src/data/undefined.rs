@@ -1,7 +1,7 @@
 //! Derived truth values that are undefined on some inputs. A number can be missing, a truth value cannot, so such a truth
 //! value becomes the number 1 or 0.
 
-use ah_types::{DerivedFeature, Features, expr};
+use ah_model::{DerivedFeature, Features, expr};
 
 use super::table::Table;
 use super::values::FeatureValues;

@@ -1,7 +1,8 @@
 //! The inputs to learn from.
 
-use ah_types::shown::{listed, quoted};
-use ah_types::{Error, Features, Optimization};
+use ah_model::shown::{listed, quoted};
+use ah_model::{Error, Features};
+use ah_types::Optimization;
 use rustc_hash::FxHashSet;
 
 use super::domain;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{FeatureKind, Features, Row, Value};
+use ah_model::{FeatureKind, Features, Row, Value};
 use indexmap::IndexSet;
 
 use super::table::Table;

@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
-use ah_types::artefact::read_text;
+use ah_model::artefact::read_text;
+use ah_model::shown::listed;
+use ah_model::{Error, Feature, FeatureKind, Schema, Value};
 use ah_types::log::input_text;
-use ah_types::shown::listed;
-use ah_types::{Error, Feature, FeatureKind, RowNumber, Schema, Value, number};
+use ah_types::{csv_line, number};
 use rustc_hash::FxHashMap;
 
 use super::table::Table;
@@ -24,7 +25,7 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     while reader.read_record(&mut record).unwrap_or(false) {
-        let line = RowNumber::of_csv(record.position(), crlf).get();
+        let line = csv_line(record.position(), crlf).get();
         let wrong = |expected: &str, found: &str| {
             Err(Error::Invalid(format!("{path}:{line}: expected {expected}, found {found:?}")))
         };

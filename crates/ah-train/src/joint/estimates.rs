@@ -1,7 +1,7 @@
 //! A joint model of a table's choices completes sparse tables.
 
 use ah_joint::{FEW, JointModel, Timing};
-use ah_types::{ChoiceId, Value};
+use ah_model::{ChoiceId, Value};
 use rayon::prelude::*;
 
 use crate::data::Table;

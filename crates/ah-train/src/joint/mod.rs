@@ -6,7 +6,7 @@
 mod estimates;
 
 use ah_joint::FEW;
-use ah_types::{ChoiceId, Error};
+use ah_model::{ChoiceId, Error};
 use rustc_hash::FxHashSet;
 
 use crate::data::{Dataset, Table};

@@ -1,6 +1,7 @@
 //! A model beside always taking one choice: the figures that every table and record shows.
 
-use ah_types::{ChoiceId, SingleChoice};
+use ah_model::ChoiceId;
+use ah_types::SingleChoice;
 use serde::Serialize;
 
 use super::metrics::Metrics;

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ah_model::shown::{listed, quoted};
+use ah_model::{Device, Error, Model, Value, admits, artefact, capability_identity};
 use ah_types::log::{Log, Metadata, ReadOptions, read_with};
-use ah_types::shown::{listed, quoted};
-use ah_types::{Device, Error, Model, Value, admits, artefact, capability_identity};
 
 use super::comparison::BaselineComparison;
 use crate::data::{self, Table, irregularities};

@@ -1,7 +1,7 @@
 //! The loss of decisions. If the model declines, or its choice failed, the input costs the fallback's
 //! time. A choice that failed counts as slower than the fallback too: a program cannot always run another one.
 
-use ah_types::{ChoiceId, Model};
+use ah_model::{ChoiceId, Model};
 use serde::Serialize;
 
 use crate::data::Table;

@@ -2,7 +2,8 @@
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
 use ah_joint::growth::{Codes, Limits, Tree, grow, part};
-use ah_types::{Objective, random};
+use ah_model::Objective;
+use ah_types::random;
 use rayon::prelude::*;
 use serde::Serialize;
 

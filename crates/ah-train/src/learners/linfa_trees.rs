@@ -18,7 +18,7 @@
 //! linfa-trees stays because its choice is the baseline.
 
 use ah_joint::growth::{Node, Tree};
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 use linfa_trees::{DecisionTree, SplitQuality};

@@ -1,6 +1,6 @@
 //! The time that asking a model adds to a run.
 
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 use serde::Serialize;
 
 use crate::data::Table;

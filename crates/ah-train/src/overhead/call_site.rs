@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ah_model::shown::listed;
+use ah_model::{Device, Features, Model, Target};
 use ah_types::log::Metadata;
-use ah_types::shown::listed;
-use ah_types::{Device, Features, Model, Target};
 
 use super::added::Overhead;
 use super::decision_time::{self, VisitedParts};

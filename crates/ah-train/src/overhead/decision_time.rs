@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::Target;
+use ah_model::Target;
 
 /// The parts of a model that one path visits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub struct VisitedParts {
     pub derived: f64,
     /// Columns that boosted trees test, once for each block of trees whose masks are merged.
     pub columns: f64,
-    /// Rows of boosted trees, each as often as it has parts of [`ah_types::LANES`] choices.
+    /// Rows of boosted trees, each as often as it has parts of [`ah_model::LANES`] choices.
     pub rows: f64,
 }
 

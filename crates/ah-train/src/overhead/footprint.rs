@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_joint::growth;
-use ah_types::{BLOCK, Features, LANES, Model, Node};
+use ah_model::{BLOCK, Features, LANES, Model, Node};
 
 use super::decision_time::VisitedParts;
 use crate::data::FitRows;

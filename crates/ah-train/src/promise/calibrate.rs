@@ -14,7 +14,7 @@
 
 use std::sync::LazyLock;
 
-use ah_types::{ChoiceId, PromiseMode};
+use ah_model::{ChoiceId, PromiseMode};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::Table;

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 use rayon::prelude::*;
 
 use super::calibrate::{ALWAYS, Calibration, held_out_together};

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ah_types::{ChoiceId, Model, Promise};
+use ah_model::{ChoiceId, Model, Promise};
 use serde::Serialize;
 
 use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, LEVEL, NEVER, tested};

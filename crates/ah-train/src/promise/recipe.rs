@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
+use ah_model::{ChoiceId, Features, Model, Node, Precondition, Tree};
 
 use super::calibrate::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::Objective;
+use ah_model::Objective;
 
 use super::loss;
 use crate::params::Size;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ah_types::shown::cut;
-use ah_types::{Model, Objective, Optimization, Promise, Target};
+use ah_model::shown::cut;
+use ah_model::{Model, Objective, Promise, Target};
+use ah_types::Optimization;
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};

@@ -9,8 +9,9 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::Expr;
-use ah_types::{DerivedFeature, Features, FieldValue, fields, random};
+use ah_model::expr::Expr;
+use ah_model::{DerivedFeature, Features, FieldValue, fields};
+use ah_types::random;
 use rayon::prelude::*;
 
 use crate::data::formula::{Formula, Vocabulary};

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::hash::fnv1a;
+use ah_model::hash::fnv1a;
+use ah_model::{DEVICE_FEATURES, FeatureKind, Scalar, Value};
 use ah_types::random::mix;
-use ah_types::{DEVICE_FEATURES, FeatureKind, Scalar, Value};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 

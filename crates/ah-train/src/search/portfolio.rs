@@ -1,7 +1,7 @@
 //! The portfolio: the N choices that lose least by the objective where the best of them is always taken, as a greedy
 //! [`cover`](crate::tree::cover). `--max-choices` sets N; a log of many choices that no optimization declares has one of 24.
 
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 
 use crate::data::Dataset;
 use crate::joint;

@@ -3,12 +3,12 @@
 use std::iter::successors;
 
 use ah_joint::growth::Tree;
-use ah_types::{BOOSTER_LEAVES, ROW_NUMBERS, ScoreTree};
+use ah_model::{BOOSTER_LEAVES, ROW_NUMBERS, ScoreTree};
 use rustc_hash::FxHashSet;
 
 use crate::data::Columns;
 
-/// Trees whose rows add to the scores of an ordinary tree ([`ah_types::Model::boosters`]).
+/// Trees whose rows add to the scores of an ordinary tree ([`ah_model::Model::boosters`]).
 #[derive(Clone, Debug, Default)]
 pub struct Boosters {
     /// The length of a row: a number for each choice.

@@ -7,7 +7,7 @@
 //! Two things are covers: the first places of a leaf for a program that measures them itself (`--ranking K`), and the
 //! portfolio of a log of many choices (`search::portfolio`).
 
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 
 use super::scores::PRIOR_COST;
 use crate::data::Table;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Precondition, RankedChoice, Tree};
+use ah_model::{ChoiceId, Leaf, Precondition, RankedChoice, Tree};
 
 use super::cover;
 use super::fitted::{FittedEnsemble, members};

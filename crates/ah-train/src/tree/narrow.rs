@@ -1,7 +1,7 @@
 //! Short sets of categories. A category that the splits above a node send elsewhere may be on either side of the node's own
 //! split, so the set names only categories that reach the node, and those of the side with fewer.
 
-use ah_types::{Column, Node, Tree, contains};
+use ah_model::{Column, Node, Tree, contains};
 use rustc_hash::FxHashMap;
 
 /// Shortens the sets that a tree tests. `known` has the categories by slot. No known category changes its leaf.
@@ -39,7 +39,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use ah_types::Test;
+    use ah_model::Test;
 
     /// A full tree of depth 3 over random sets of eight categories.
     fn tree() -> impl Strategy<Value = (Vec<String>, Tree<usize>)> {

@@ -9,7 +9,7 @@
 //! shrunken means of all choices.
 
 use ah_joint::growth::Tree;
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 
 use crate::data::{COST_ONE, Costs, FitRows};
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use ah_model::{Context, Error, Model, Value};
 use ah_train::{Params, TrainedModel, train};
-use ah_types::{Context, Error, Model, Value};
 
 /// Whole numbers that look drawn at random.
 fn size(seed: u64, limit: u64) -> u64 {

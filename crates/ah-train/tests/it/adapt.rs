@@ -1,6 +1,6 @@
 //! A model on another device: it is judged there beside one that was learned there, and the better one is kept.
 
-use ah_types::Model;
+use ah_model::Model;
 
 use crate::common::{Run, log};
 

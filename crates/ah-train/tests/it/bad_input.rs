@@ -13,7 +13,7 @@ fn sound_log_learns() {
     run.write("train.txt", log(60));
     let (stdout, _) = run.learns(&["train.txt"]);
     assert!(stdout.starts_with("Take T, ") && stdout.lines().all(|line| line.len() <= 80), "{stdout}");
-    let model = ah_types::Model::read(&run.path("model.json")).unwrap();
+    let model = ah_model::Model::read(&run.path("model.json")).unwrap();
     assert_eq!(model.heuristic, "T");
     let left: Vec<_> =
         std::fs::read_dir(run.folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -395,7 +395,7 @@ fn division_by_zero_on_some_rows_is_a_missing_value() {
     );
     let (_, stderr) = run.learns(&["a.txt", "--optimization", "o.toml"]);
     assert!(!stderr.contains("not learned from"), "{stderr}");
-    let model = ah_types::Model::read(&run.path("model.json")).unwrap();
+    let model = ah_model::Model::read(&run.path("model.json")).unwrap();
     assert_eq!(model.features.derived().len(), 1);
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::common::learner;
 
+use ah_model::Model;
 use ah_train::{Params, TrainedModel, train};
-use ah_types::Model;
 
 /// Numbers from 0 (included) to 1 (excluded).
 fn random() -> impl FnMut() -> f64 {

@@ -5,8 +5,8 @@ use crate::common;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use ah_model::{Model, Unsure, Value};
 use ah_train::{LearnerKind, MaxRisk, Params, TrainedModel, train};
-use ah_types::{Model, Unsure, Value};
 use common::Run;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ah_cli::exit;
-use ah_types::{Model, Node};
+use ah_model::{Model, Node};
 use common::{Run, log};
 
 /// Learns from these files and returns the model and the messages.

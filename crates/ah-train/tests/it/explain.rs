@@ -1,7 +1,7 @@
 //! The reasons for a decision, as people read them.
 
 use crate::common;
-use ah_types::Error;
+use ah_model::Error;
 
 use ah_train::{Params, TrainedModel, explain, report, train};
 use common::log;

@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fmt::Write as _;
 
+use ah_model::Value;
 use ah_train::{MaxRisk, Params, TrainedModel, train};
-use ah_types::Value;
 use common::Run;
 
 const HEAD: &str = r#"{"name": "own", "shared_memory": 0, "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": []}

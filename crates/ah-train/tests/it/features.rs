@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fmt::Write as _;
 
+use ah_model::{Objective, PromiseMode};
 use ah_train::{LearnerKind, MaxRisk, NoPromise, Params, SplitBy, TrainedModel, evaluate, report, train};
-use ah_types::{Objective, PromiseMode};
 use common::{HEAD, learner, log};
 
 struct Files {

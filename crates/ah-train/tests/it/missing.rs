@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fmt::Write as _;
 
+use ah_model::{Context, Model, Unsure, Value};
 use ah_train::{LearnerKind, MaxRisk, Params, TrainedModel, train};
-use ah_types::{Context, Model, Unsure, Value};
 use common::Run;
 
 /// Returns a log of 900 inputs, 250 of which lack `density` and 180 of which lack `layout`. Without a density `scan` is

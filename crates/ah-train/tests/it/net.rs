@@ -4,7 +4,7 @@ use crate::common;
 
 use std::fmt::Write as _;
 
-use ah_types::Model;
+use ah_model::Model;
 use common::Run;
 
 /// Returns a log of a processor where `left` is faster for small x and `right` elsewhere, by a fifth. A time is about
@@ -132,9 +132,9 @@ n,bits,choice,feedback
     run.write("train.txt", text);
     let (model, figures) = learn(&run, &["--target", "rust"]);
     assert!(model.promise.is_some());
-    let ah_types::Node::Split { test, .. } = &model.tree.nodes[0] else { panic!("one leaf") };
+    let ah_model::Node::Split { test, .. } = &model.tree.nodes[0] else { panic!("one leaf") };
     assert_eq!(model.features.base().slot("n"), Some(test.column.slot));
-    assert!(matches!(model.tree.nodes[1], ah_types::Node::Leaf(_)));
+    assert!(matches!(model.tree.nodes[1], ah_model::Node::Leaf(_)));
     assert!(figures["metrics"]["held_out"]["slowdown"].as_f64() < Some(1.05));
     assert_eq!(figures["metrics"]["held_out"]["over_limit"], 0.0);
 }

@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
+use ah_model::{Model, Value};
 use ah_train::{MaxRisk, Params, train};
-use ah_types::{Model, Value};
 
 /// Times in milliseconds: insertion wins on short and on nearly sorted input, where it was measured.
 fn sort_log(keeps: impl Fn(f64) -> bool) -> String {

@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fmt::Write as _;
 
+use ah_model::{Model, Objective, Value};
 use ah_train::{MaxRisk, Params, TrainedModel, train};
-use ah_types::{Model, Objective, Value};
 use common::Run;
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64;

@@ -4,8 +4,9 @@ use crate::common;
 
 use std::path::{Path, PathBuf};
 
+use ah_model::{ChoiceId, Model};
 use ah_train::{BaselineComparison, Evaluation, Params, TrainedModel, evaluate, train};
-use ah_types::{ChoiceId, Model, SingleChoice};
+use ah_types::SingleChoice;
 use common::published;
 
 fn learn(log: &str) -> Option<TrainedModel> {

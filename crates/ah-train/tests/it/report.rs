@@ -3,8 +3,8 @@
 use crate::chromium;
 use crate::common;
 
+use ah_model::Target;
 use ah_train::{Evaluation, Params, TrainedModel, evaluate, report, train};
-use ah_types::Target;
 use chromium::dom;
 use common::log;
 

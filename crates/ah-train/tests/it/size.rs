@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use ah_types::Model;
+use ah_model::Model;
 use common::{HEAD, Run};
 
 /// Returns a log in which padding saves or costs something else for each pair of m and n.

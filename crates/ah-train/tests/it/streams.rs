@@ -18,7 +18,7 @@ fn train(stdout: Stdio, stderr: Stdio) -> Option<i32> {
         .stderr(stderr)
         .status()
         .unwrap();
-    ah_types::Model::read(&folder.path().join("model.json")).expect("the model is written");
+    ah_model::Model::read(&folder.path().join("model.json")).expect("the model is written");
     status.code()
 }
 

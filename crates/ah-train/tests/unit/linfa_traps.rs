@@ -1,7 +1,7 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
 use ah_joint::growth::Tree;
-use ah_types::ChoiceId;
+use ah_model::ChoiceId;
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
@@ -93,8 +93,8 @@ fn threshold_goes_left() {
     assert_eq!(tree.leaves(), 2);
     let root = tree.nodes[0];
     let threshold = columns.all[root.column as usize].test(root.limit).threshold;
-    assert!(ah_types::goes_left(1.0, threshold));
-    assert!(!ah_types::goes_left(1.0_f64.next_up(), threshold));
+    assert!(ah_model::goes_left(1.0, threshold));
+    assert!(!ah_model::goes_left(1.0_f64.next_up(), threshold));
     assert_eq!([columns.leaf(&tree, 0), columns.leaf(&tree, 1)], [1, 2]);
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
+use ah_model::{ChoiceId, Context, Schema, Value};
+
 use super::devices::LoggedDevice;
 use super::metadata::Metadata;
-use crate::choice::ChoiceId;
-use crate::context::{Context, Value};
-use crate::feature::Schema;
 use crate::tally::Tally;
 
 /// One or several logs with the same metadata.

@@ -1,12 +1,10 @@
 //! Logs of several devices as one: each input gets the features of its device. So splits can tell the devices apart, and
 //! a device that was never measured lies between those that were.
 
+use ah_model::{DEVICE_FEATURES, Feature, Schema, Value};
 use serde_json::json;
 
 use super::metadata::{Metadata, differences};
-use crate::context::Value;
-use crate::device::DEVICE_FEATURES;
-use crate::feature::{Feature, Schema};
 
 /// The version of what a GPU can do: 8.9, 9.0. It is a whole number on some devices only.
 const CAPABILITY: &str = DEVICE_FEATURES[6];

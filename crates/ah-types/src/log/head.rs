@@ -3,15 +3,13 @@
 use std::io::Read;
 use std::path::Path;
 
+use ah_model::shown::{listed, quoted, reason};
+use ah_model::{Error, Fault, FeatureKind, RowNumber, Schema};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use super::lines::{Lines, shown};
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
-use crate::error::Error;
-use crate::fault::{Fault, RowNumber};
-use crate::feature::{FeatureKind, Schema};
-use crate::shown::{listed, quoted, reason};
 
 const HINT: &str = "is this a log of AutoHeuristic? `ah-train import` makes one of a table";
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::shown::quoted;
+use ah_model::shown::quoted;
 
 /// The longest line in bytes: the names of some ten thousand choices. A pipe may never end.
 pub(super) const MAX_LINE: usize = 16 << 20;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ah_model::{ChoiceId, Schema, Value};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
@@ -9,9 +10,6 @@ use super::data::{Input, Log};
 use super::devices::LoggedDevice;
 use super::metadata::Metadata;
 use super::quote::input_text;
-use crate::choice::ChoiceId;
-use crate::context::Value;
-use crate::feature::Schema;
 
 /// The contents of all files so far.
 pub(super) struct Merger {

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ah_model::shown::quoted;
+use ah_model::{Device, Difference, Feature, FeatureKind, Schema};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::device::Device;
-use crate::fault::Difference;
-use crate::feature::{Feature, FeatureKind, Schema};
-use crate::shown::quoted;
 use crate::timing::TimingPolicy;
 
 /// The metadata of a log: PyTorch's keys with PyTorch's meanings, and ours under one further key.

@@ -18,6 +18,6 @@ mod writer;
 pub use data::{Input, Irregularities, Log, Sample, Source};
 pub use devices::LoggedDevice;
 pub use metadata::{CHOICE_COLUMN, Collection, FEEDBACK_COLUMN, LOG_FORMAT, Metadata, differences};
-pub use quote::{input_text, quote};
+pub use quote::{context_text, input_text, quote};
 pub use reader::{ReadOptions, read, read_bytes, read_metadata, read_with};
 pub use writer::LogWriter;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::context::Value;
+use ah_model::{Context, Feature, Schema, Value};
 
 /// Returns the field as it appears in a row: quoted if necessary (RFC 4180).
 pub fn quote(text: &str) -> Cow<'_, str> {
@@ -22,4 +22,12 @@ pub fn input_text(values: &[Value]) -> String {
         Value::Category(name) => Cow::Owned(quote(name).into_owned()),
     };
     values.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the context's features as one row of a log, joined by commas, in the order of `schema`: the key of an input.
+///
+/// A feature that the context lacks stays empty, and so does a number that is undefined.
+pub fn context_text(context: &Context, schema: &Schema) -> String {
+    let value = |f: &Feature| context.get(&f.name).cloned().unwrap_or(Value::Number(f64::NAN));
+    input_text(&schema.features().iter().map(value).collect::<Vec<_>>())
 }

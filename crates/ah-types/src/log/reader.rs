@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
+use ah_model::{Error, RowNumber, Schema, admits, artefact};
+
 use super::data::{Log, Source};
 use super::devices::{self, LoggedDevice};
 use super::head::Head;
@@ -10,11 +12,6 @@ use super::lines::Lines;
 use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
-use crate::artefact;
-use crate::device::admits;
-use crate::error::Error;
-use crate::fault::RowNumber;
-use crate::feature::Schema;
 
 /// Options of reading.
 #[derive(Clone, Copy, Debug, Default)]

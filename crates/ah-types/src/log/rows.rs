@@ -5,13 +5,11 @@
 
 use std::io::{Cursor, SeekFrom};
 
+use ah_model::{ChoiceId, Fault, FeatureKind, Value};
+
 use super::data::Sample;
 use super::lines::shown;
 use super::merger::Merger;
-use crate::choice::ChoiceId;
-use crate::context::Value;
-use crate::fault::Fault;
-use crate::feature::FeatureKind;
 use crate::number::number;
 
 const HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";

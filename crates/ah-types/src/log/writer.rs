@@ -10,18 +10,16 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ah_model::artefact::GZIP;
+use ah_model::shown::{quoted, whole};
+use ah_model::{Context, Error, Fault, RowNumber, Schema};
+
 use super::data::Log;
 use super::head::Head;
 use super::lines::{Lines, MAX_LINE};
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
-use super::quote::{input_text, quote};
+use super::quote::{context_text, quote};
 use super::reader::read;
-use crate::artefact::GZIP;
-use crate::context::{Context, Value};
-use crate::error::Error;
-use crate::fault::{Fault, RowNumber};
-use crate::feature::{Feature, Schema};
-use crate::shown::{quoted, whole};
 
 /// Many inputs are written in blocks of about this many bytes.
 const BLOCK: usize = 4 << 20;
@@ -88,11 +86,11 @@ impl LogWriter {
         context: &Context,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<(), Error> {
-        self.append_inputs([(context.log_text(&self.schema), samples)])
+        self.append_inputs([(context_text(context, &self.schema), samples)])
     }
 
     /// Appends the samples of many inputs like [`append_input`](Self::append_input). Each input is the
-    /// [text](Context::log_text) of its features in the order of [`schema`](Self::schema).
+    /// [text](context_text) of its features in the order of [`schema`](Self::schema).
     ///
     /// # Errors
     /// [`Error::Malformed`] for a name or value of several lines; I/O errors like [`append_input`](Self::append_input).
@@ -251,14 +249,4 @@ fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
     let keep = memchr::memrchr(b'\n', &tail).map_or(0, |i| i + 1);
     file.set_len(start + keep as u64)?;
     Ok(Some(String::from_utf8_lossy(&tail[keep..]).into_owned()))
-}
-
-impl Context {
-    /// Returns the context's features as one row of a log, joined by commas, in the order of `schema`: the key of an input.
-    ///
-    /// A feature that the context lacks stays empty, and so does a number that is undefined.
-    pub fn log_text(&self, schema: &Schema) -> String {
-        let value = |f: &Feature| self.get(&f.name).cloned().unwrap_or(Value::Number(f64::NAN));
-        input_text(&schema.features().iter().map(value).collect::<Vec<_>>())
-    }
 }

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ah_model::shown::quoted;
+use ah_model::{DerivedFeature, Error, Feature, Schema, expr};
 use rustc_hash::FxHashSet;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::derived::DerivedFeature;
-use crate::error::Error;
-use crate::expr;
-use crate::feature::{Feature, Schema};
 use crate::log::Metadata;
-use crate::shown::quoted;
 
 /// A decision point: the features, the fallback, and the rules of its heuristics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

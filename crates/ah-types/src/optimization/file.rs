@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
+use ah_model::shown::{did_you_mean, listed, quoted, reason};
+use ah_model::{DEVICE_FEATURES, Error, Feature, artefact};
 use serde::de::DeserializeOwned;
 
 use super::definition::Optimization;
-use crate::artefact;
-use crate::device::DEVICE_FEATURES;
-use crate::error::Error;
-use crate::feature::Feature;
 use crate::log::Log;
-use crate::shown::{did_you_mean, listed, quoted, reason};
 
 /// The largest file that is read.
 const MAX_MIB: u64 = 16;

@@ -3,12 +3,6 @@
 
 mod definition;
 mod file;
-mod named;
-mod objective;
-mod target;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use file::LogOptimization;
-pub use named::named;
-pub use objective::Objective;
-pub use target::Target;

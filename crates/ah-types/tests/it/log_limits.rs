@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ah_model::{Context, Feature, Schema};
 use ah_types::log::{self, LogWriter, Metadata, ReadOptions};
-use ah_types::{Context, Feature, Schema};
 
 fn head(numerical: &str, categorical: &str, rest: &str) -> String {
     format!(
@@ -76,7 +76,7 @@ fn errors_give_the_reason_and_little_of_the_line() {
         assert!(error.len() < 1000, "{} bytes", error.len());
         assert!(!error.contains(char::is_control), "{error:?}");
     }
-    let expression = ah_types::expr::parse(&"9".repeat(1 << 20)).unwrap_err().to_string();
+    let expression = ah_model::expr::parse(&"9".repeat(1 << 20)).unwrap_err().to_string();
     assert!(expression.len() < 1000, "{} bytes", expression.len());
 }
 

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ah_model::{Context, Cpu, Device, Error, Feature, Schema};
+use ah_types::TimingPolicy;
 use ah_types::log::{self, Collection, LogWriter, Metadata};
-use ah_types::{Context, Cpu, Device, Error, Feature, Schema, TimingPolicy};
 
 fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, Error> {
     let schema = Schema::new([Feature::numerical("length")]).unwrap();

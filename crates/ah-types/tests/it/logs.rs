@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use ah_model::{Context, Cpu, Device, Error, Feature, RowNumber, Schema};
+use ah_types::TimingPolicy;
 use ah_types::log::{self, Collection, LogWriter, Metadata, ReadOptions};
-use ah_types::{Context, Cpu, Device, Error, Feature, RowNumber, Schema, TimingPolicy};
 use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
@@ -186,7 +187,7 @@ fn what_is_appended_reads_back() {
     writer.append_input(&context(1), [("a", 0.1), ("b,\"c\"", f64::INFINITY)]).unwrap();
     drop(writer);
     let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
-    assert_eq!(*writer.read().unwrap().unwrap().inputs[0].text, *context(1).log_text(&schema()));
+    assert_eq!(*writer.read().unwrap().unwrap().inputs[0].text, *log::context_text(&context(1), &schema()));
     writer.append_input(&context(2), [("a", 1.0 / 3.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
     assert_eq!(log.metadata, metadata(1));
@@ -446,7 +447,7 @@ fn reads_the_published_logs() {
         assert!(log.inputs.len() > 1000 && log.samples.len() > repeats * log.inputs.len(), "{file}");
         let is_number = |f: &Feature| log.metadata.numerical_features.contains(&f.name);
         let mut features = log.schema.features().iter();
-        assert!(features.all(|f| is_number(f) == (f.kind == ah_types::FeatureKind::Numerical)));
+        assert!(features.all(|f| is_number(f) == (f.kind == ah_model::FeatureKind::Numerical)));
     }
 }
 

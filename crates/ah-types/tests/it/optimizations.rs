@@ -1,8 +1,9 @@
 //! The built-in optimizations: every expression resolves, and PyTorch's derived features have the values of
 //! `torch/_inductor/autoheuristic/autoheuristic_utils.py`.
 
+use ah_model::{Context, Features, Row};
 use ah_types::log::Metadata;
-use ah_types::{Context, Features, LogOptimization, Optimization, Row};
+use ah_types::{LogOptimization, Optimization};
 
 fn features(name: &str) -> Features {
     let optimization = Optimization::built_in(name).unwrap();
@@ -48,7 +49,7 @@ fn every_built_in_optimization_resolves() {
         assert_eq!(optimization.name, name);
         assert_eq!(features.all().len(), features.base().len() + features.derived().len());
         for p in &optimization.preconditions {
-            let parsed = ah_types::expr::parse(&p.expression).unwrap();
+            let parsed = ah_model::expr::parse(&p.expression).unwrap();
             parsed.resolve_bool(features.base()).unwrap();
         }
     }
@@ -85,7 +86,7 @@ fn pad_mm_means_what_pytorch_means() {
 fn a_derived_feature_is_left_out_where_the_log_lacks_its_inputs() {
     let optimization = Optimization::built_in("flex_attention").unwrap();
     let schema =
-        ah_types::Schema::new(optimization.features.iter().filter(|f| f.name != "kv_seq_length").cloned())
+        ah_model::Schema::new(optimization.features.iter().filter(|f| f.name != "kv_seq_length").cloned())
             .unwrap();
     let (derived, left_out) = optimization.derived_for(&schema);
     assert_eq!(left_out, ["ctz(kv_seq_length)"]);

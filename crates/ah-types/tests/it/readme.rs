@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The crates in the order of the data.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
+    "ah-model",
     "ah-types",
     "ah-joint",
     "ah-measure",

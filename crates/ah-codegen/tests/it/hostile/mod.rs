@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use ah_codegen::{GeneratedFiles, Request, TARGETS, Target, WriteMode, generate};
-use ah_types::expr::{self, Expr};
-use ah_types::{Error, Model, fields};
+use ah_model::expr::{self, Expr};
+use ah_model::{Error, Model, fields};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use serde_json::Value as Json;

@@ -1,6 +1,6 @@
 //! Random boosters.
 
-use ah_types::{FeatureKind, Features, Node, ROW_NUMBERS, ScoreRow, ScoreTree, Test, Tree};
+use ah_model::{FeatureKind, Features, Node, ROW_NUMBERS, ScoreRow, ScoreTree, Test, Tree};
 use rand::Rng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_pcg::Pcg64;

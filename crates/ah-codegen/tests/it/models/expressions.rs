@@ -1,7 +1,7 @@
 //! Random expressions over a schema.
 
-use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
-use ah_types::{FeatureKind, Schema};
+use ah_model::expr::{Binary, Comparison, Expr, Type, Unary};
+use ah_model::{FeatureKind, Schema};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;

@@ -8,8 +8,8 @@ mod expressions;
 mod names;
 mod trees;
 
-use ah_types::expr::{self, Binary, Expr, Type};
-use ah_types::{
+use ah_model::expr::{self, Binary, Expr, Type};
+use ah_model::{
     ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Precondition, Schema, Tree, Value,
 };
 use rand::Rng;

@@ -1,6 +1,6 @@
 //! Random trees and leaves.
 
-use ah_types::{ChoiceId, FeatureKind, Features, Leaf, MISSING, Model, Node, RankedChoice, Test, Tree};
+use ah_model::{ChoiceId, FeatureKind, Features, Leaf, MISSING, Model, Node, RankedChoice, Test, Tree};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use ah_measure::draws::{self, Inputs};
-use ah_types::hash::fnv1a;
-use ah_types::{FieldValue, Optimization};
+use ah_model::FieldValue;
+use ah_model::hash::fnv1a;
+use ah_types::Optimization;
 use serde::Deserialize;
 
 use crate::custom::combinations::{combinations, is_identifier};

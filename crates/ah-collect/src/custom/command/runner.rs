@@ -6,8 +6,9 @@ use std::time::Duration;
 use ah_kernels::Server;
 use ah_measure::protocol::shorten;
 use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, this_cpu};
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
+use ah_model::{ChoiceId, Context, this_cpu};
+use ah_types::{Optimization, TimingPolicy};
 use tempfile::TempDir;
 
 use super::format::{Clock, CommandChoice, Commands};

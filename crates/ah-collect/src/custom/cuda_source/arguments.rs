@@ -1,8 +1,8 @@
 //! The arguments of a kernel: buffers and scalars, as expressions over features.
 
 use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill, NamedFill};
-use ah_types::shown::did_you_mean;
-use ah_types::{Schema, Value};
+use ah_model::shown::did_you_mean;
+use ah_model::{Schema, Value};
 use toml::Spanned;
 
 use super::expression::NumberExpression;

@@ -1,9 +1,9 @@
 //! Expressions over the features of an input and the compile-time parameters of a choice.
 //!
-//! The language is that of derived features ([`ah_types::expr`]).
+//! The language is that of derived features ([`ah_model::expr`]).
 
-use ah_types::expr::{self, Expr, Type};
-use ah_types::{Precondition, Schema, Value};
+use ah_model::expr::{self, Expr, Type};
+use ah_model::{Precondition, Schema, Value};
 use toml::Spanned;
 
 use super::mistake::Mistake;

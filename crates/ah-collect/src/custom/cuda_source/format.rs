@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::expression::Located;
 use ah_measure::draws::Inputs;
-use ah_types::FieldValue;
+use ah_model::FieldValue;
 
 /// The table.
 #[derive(Debug, Deserialize)]

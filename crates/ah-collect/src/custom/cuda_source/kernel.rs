@@ -6,9 +6,10 @@ use ah_kernels::Server;
 use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserKernel, UserSource};
 use ah_measure::Failure;
 use ah_measure::draws::{self, Inputs};
-use ah_types::artefact::read_text;
-use ah_types::shown::did_you_mean;
-use ah_types::{Context, Optimization, Precondition, Schema, Value};
+use ah_model::artefact::read_text;
+use ah_model::shown::did_you_mean;
+use ah_model::{Context, Precondition, Schema, Value};
+use ah_types::Optimization;
 use toml::Spanned;
 
 use super::arguments::Arguments;

@@ -1,7 +1,7 @@
 //! The launch of a kernel as expressions over features and parameters.
 
 use ah_kernels::cuda::source::{Grid, LaunchPlan};
-use ah_types::{Schema, Value};
+use ah_model::{Schema, Value};
 use toml::Spanned;
 
 use super::expression::{Located, NumberExpression};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{Feature, FeatureKind, FieldValue, Precondition, Schema, Value};
+use ah_model::{Feature, FeatureKind, FieldValue, Precondition, Schema, Value};
 use toml::Spanned;
 
 use super::mistake::Mistake;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ah_kernels::cuda::source::{Argument, Element, Fill, Grid, LaunchPlan, NamedFill};
 use ah_measure::Failure;
-use ah_types::Context;
+use ah_model::Context;
 
 use super::CudaKernel;
 use crate::custom::file::{CustomChoices, OptimizationFile};

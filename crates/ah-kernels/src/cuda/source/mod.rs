@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use ah_measure::draws::Inputs;
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_model::{ChoiceId, Context};
+use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};

@@ -15,8 +15,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use ah_types::artefact;
-use ah_types::shown::quoted;
+use ah_model::artefact;
+use ah_model::shown::quoted;
 use serde_json::{Value, json};
 
 use super::table::{Pick, Table};
@@ -80,7 +80,7 @@ impl Head {
 
     /// Returns the name of the file for these kernels, features and this device.
     pub(crate) fn file_name(&self) -> String {
-        let hash = ah_types::hash::fnv1a(&self.0.to_string());
+        let hash = ah_model::hash::fnv1a(&self.0.to_string());
         format!("{}-{hash:016x}.json", file_name(self.0["name"].as_str().unwrap_or_default()))
     }
 }

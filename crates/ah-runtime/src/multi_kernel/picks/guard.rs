@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ah_types::Scalar;
+use ah_model::Scalar;
 use serde::{Deserialize, Serialize};
 
 /// A condition on one feature's value.

@@ -8,7 +8,7 @@
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
 
-use ah_types::Scalar;
+use ah_model::Scalar;
 use rustc_hash::{FxBuildHasher, FxHasher};
 
 use super::guard::{Bucket, Guard};

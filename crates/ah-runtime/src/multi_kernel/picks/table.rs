@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ah_types::{FeatureKind, Scalar, Schema};
+use ah_model::{FeatureKind, Scalar, Schema};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ pub(crate) struct Widening {
 
 impl Table {
     pub(crate) fn new(schema: &Schema, dimensions: Arc<[Dimension]>) -> Self {
-        let treatment = |(slot, feature): (usize, &ah_types::Feature)| match feature.kind {
+        let treatment = |(slot, feature): (usize, &ah_model::Feature)| match feature.kind {
             FeatureKind::Categorical => Treatment::Category,
             FeatureKind::Numerical if dimensions[slot].kind == DimensionKind::Dynamic => {
                 Treatment::Bucket(dimensions[slot])

@@ -4,10 +4,11 @@
 pub mod logger;
 pub mod virtual_kernels;
 
-use ah_types::{
-    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Precondition, RankedChoice,
-    Scalar, Test, Tree, expr,
+use ah_model::{
+    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Precondition, RankedChoice, Scalar, Test,
+    Tree, expr,
 };
+use ah_types::Optimization;
 
 /// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines: `pad` is
 /// the best choice there, and not allowed. Types other than these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one

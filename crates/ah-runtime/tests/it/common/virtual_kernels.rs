@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-use ah_runtime::ah_types::Scalar;
+use ah_runtime::Scalar;
 use ah_runtime::multi_kernel::{Builder, Event};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
+use ah_model::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
 use crate::data::{LEAST_MS, Table};

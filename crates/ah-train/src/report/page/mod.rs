@@ -6,7 +6,7 @@ mod facts;
 
 use std::path::Path;
 
-use ah_types::{Error, Model};
+use ah_model::{Error, Model};
 
 use crate::judge::Evaluation;
 
@@ -19,5 +19,5 @@ pub fn html(model: &Model, evaluation: &Evaluation) -> String {
 /// Writes the page.
 pub fn write(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Error> {
     let page = html(model, evaluation);
-    ah_types::artefact::write_atomic(path, page.as_bytes()).map_err(Error::io(path, "write the report"))
+    ah_model::artefact::write_atomic(path, page.as_bytes()).map_err(Error::io(path, "write the report"))
 }

@@ -127,10 +127,10 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// Returns the number of splits on the longest path of a tree.
-pub fn depth<L>(tree: &ah_types::Tree<L>) -> usize {
+pub fn depth<L>(tree: &ah_model::Tree<L>) -> usize {
     let mut depths = vec![0; tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate() {
-        if let ah_types::Node::Split { right, .. } = node {
+        if let ah_model::Node::Split { right, .. } = node {
             (depths[at + 1], depths[*right as usize]) = (depths[at] + 1, depths[at] + 1);
         }
     }

@@ -1,7 +1,7 @@
 //! The expression language: its invariants, and the errors that people read.
 
-use ah_types::expr::{self, Binary, Expr, Type, Unary};
-use ah_types::{DerivedFeature, Feature, Features, Row, Scalar, Schema, Value};
+use ah_model::expr::{self, Binary, Expr, Type, Unary};
+use ah_model::{DerivedFeature, Feature, Features, Row, Scalar, Schema, Value};
 use proptest::prelude::*;
 
 fn schema() -> Schema {

@@ -16,7 +16,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Returns a name as it is, or in quotes if it has other than visible ASCII characters.
-pub(crate) fn whole(name: &str) -> String {
+pub fn whole(name: &str) -> String {
     if name.bytes().all(|b| b.is_ascii_graphic()) { name.to_owned() } else { format!("{name:?}") }
 }
 

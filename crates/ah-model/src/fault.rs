@@ -44,11 +44,6 @@ impl RowNumber {
         let (Self::Line(number) | Self::Row(number) | Self::Named(number, _)) = self;
         *number
     }
-
-    /// Returns the line of a record. Where lines end with CRLF, a reader of CSV has not counted the line feed before the record.
-    pub fn of_csv(position: Option<&csv::Position>, crlf: bool) -> Self {
-        Self::Line(position.map_or(1, |at| at.line() + u64::from(crlf && at.byte() > 0)))
-    }
 }
 
 impl Fault {

@@ -1,8 +1,8 @@
 //! The tables, and rows that share parts of expressions, decide and compute as the model and its expressions do, on random
 //! models and on values of any kind.
 
-use ah_types::expr::{Binary, Comparison, Expr, Unary};
-use ah_types::{
+use ah_model::expr::{Binary, Comparison, Expr, Unary};
+use ah_model::{
     DerivedFeature, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Row,
     Scalar, Schema, Sums, Tables, Test, Tree, Value,
 };

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ah_types::{Cpu, Device};
+use crate::device::{Cpu, Device};
 
 /// Returns the processor that this program runs on.
 pub fn this_cpu() -> Device {

@@ -137,7 +137,7 @@ impl<'a> Scalar<'a> {
 /// All that is known when choosing: named values, in the order in which they were given.
 ///
 /// ```
-/// use ah_types::Context;
+/// use ah_model::Context;
 /// let context = Context::new().with("m", 4095).with("mat1_dtype", "torch.float16").with("prepadded_mat1", false);
 /// assert_eq!(context.to_string(), "m=4095 mat1_dtype=torch.float16 prepadded_mat1=False");
 /// ```

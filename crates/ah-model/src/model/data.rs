@@ -13,7 +13,7 @@ use crate::device::{Device, Identity, capability_identity};
 use crate::expr::{self, Expr};
 use crate::fault::Invalid;
 use crate::feature::{Feature, FeatureKind, Schema};
-use crate::optimization::Objective;
+use crate::objective::Objective;
 use crate::row::Row;
 use crate::tree::{Test, Tree, contains};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::named::named;
+use crate::named::named;
 
 /// What a heuristic is learned for and judged by. `cost` is what a choice loses to the best one on an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 const MAX_LINKS: usize = 40;
 
 /// The first bytes of a gzip file.
-pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
+pub const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// How long to wait for a program to open the other end of a named pipe.
 const PATIENCE: Duration = Duration::from_secs(5);

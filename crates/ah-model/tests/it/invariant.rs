@@ -1,7 +1,7 @@
 //! A heuristic never picks a choice that was not measured. Tests the rule of [`ah_decide::pick`] on every ranking, and
 //! the check that refuses a model whose leaves break it.
 
-use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice};
+use ah_model::{ChoiceId, Leaf, Ranked, RankedChoice};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;

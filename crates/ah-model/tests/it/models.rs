@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::{
+use ah_model::{
     ChoiceId, Clause, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition,
     Provenance, RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
 };
@@ -343,7 +343,7 @@ fn words_name_the_shorter_side_of_a_set() {
 
 #[test]
 fn a_device_differs_by_what_both_name() {
-    use ah_types::{Cpu, Cuda, Device, admits, capability_identity};
+    use ah_model::{Cpu, Cuda, Device, admits, capability_identity};
     let gpu = |name: &str| {
         Device::Cuda(Cuda { name: name.to_owned(), capability: (9, 0), shared_memory: 1, ..Cuda::default() })
     };

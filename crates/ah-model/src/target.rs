@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::named::named;
+use crate::named::named;
 
 /// The language or program that asks a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

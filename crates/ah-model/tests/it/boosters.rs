@@ -1,6 +1,6 @@
 //! Boosters of models: their decisions by hand, the flat form, the file, and that nothing invalid is accepted.
 
-use ah_types::{
+use ah_model::{
     ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, ScoreTree,
     Sums, Tables, Test, Tree, Unsure, Value,
 };

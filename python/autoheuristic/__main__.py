@@ -48,20 +48,23 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "tune",
-        usage="autoheuristic tune MODULE:KERNEL --inputs FILE [--max-seconds S] [-- AH_TRAIN_OPTION...]",
+        usage="autoheuristic tune MODULE:KERNEL --inputs FILE [--max-seconds S] [--log FILE] [--out FILE] "
+        "[-- AH_TRAIN_OPTION...]",
         help="measure a kernel, learn, and write its heuristic beside its source",
-        description="Measures the kernel on each input of a CSV file, learns, and writes KERNEL.heuristic.py beside "
-        "its source, where autoheuristic.tune finds it. The same command continues a run.",
+        description="Measures the kernel on each input of a CSV file, learns, and writes MODULE.KERNEL.heuristic.py "
+        "beside its source, where autoheuristic.tune finds it. The same command continues a run.",
     )
     command.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
     command.add_argument("--inputs", type=Path, required=True, help="a CSV file: a line for each shape")
-    command.add_argument("--log", type=Path, help="where the times go [KERNEL.txt]")
+    command.add_argument("--log", type=Path, help="where the times go [MODULE.KERNEL.txt]")
+    command.add_argument("--out", type=Path, help="where the heuristic goes [beside the source]")
     _seconds(command)
     command.set_defaults(run=_tune)
 
     command = commands.add_parser("worker", help="answer the requests of ah-collect (docs/workers.md)")
     command.add_argument("kernel", metavar="MODULE:KERNEL", help="one under tune, or attach:KERNEL_HASH of a journal")
     command.add_argument("--journal", type=Path, help="the journal of attach:KERNEL_HASH")
+    command.add_argument("--observed", default="", help="features that only the calls show, such as grid_0,grid_1")
     command.add_argument("--compiling-seconds", type=float, default=600.0, help="leave out what takes longer")
     command.add_argument("--after", type=int, help="use the device when this process has ended")
     command.set_defaults(run=_worker)
@@ -115,7 +118,7 @@ def _seconds(command: argparse.ArgumentParser) -> None:
 def _tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     from .tune_command import tune  # Imports Triton, which most commands do without.
 
-    return tune(options.kernel, options.inputs, options.log, options.max_seconds, words)
+    return tune(options, words)
 
 
 def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
@@ -129,7 +132,7 @@ def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
         from .attachment.recorded import Recorded
 
         return serve(lambda: Recorded(stem, options.journal, options.compiling_seconds), options.after)
-    return serve(lambda: Example(find_kernel(options.kernel)))
+    return serve(lambda: Example(find_kernel(options.kernel), [*filter(None, options.observed.split(","))]))
 
 
 def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:

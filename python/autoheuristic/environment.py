@@ -23,6 +23,11 @@ def cache_folder() -> Path:
     return (Path(user) if user else home / ".cache") / "autoheuristic"
 
 
+def counted(count: int, noun: str) -> str:
+    """Returns a count with its noun: ``1 input``, ``2 inputs``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def file_name(name: str) -> str:
     """Makes a file's name from any name: letters, digits, ``-``, ``_`` and ``.`` stay; it never starts with a dot."""
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name[:100])

@@ -6,6 +6,9 @@ The command line maps them to the exit codes that all tools of the project share
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 INTERRUPTED = 130
 """The exit code of a run that a person ends."""
 
@@ -14,6 +17,21 @@ class AutoHeuristicError(Exception):
     """The base of all errors of this package."""
 
     exit_code = 1
+
+
+def of_author(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function of the author of a kernel, and says so where it raises.
+
+    Raises:
+        NotMeasuredError: It raised. A ``RuntimeError`` comes through: it may be a fault of the device.
+
+    """
+    try:
+        return function(*args, **kwargs)
+    except (RuntimeError, AutoHeuristicError):
+        raise
+    except Exception as error:
+        raise NotMeasuredError(f"{what} raised {shown(error)}; repair it") from error
 
 
 def shown(error: Exception) -> str:
@@ -55,8 +73,12 @@ class DeviceLostError(MeasureError):
     """The device reported a fault; this process can measure no more."""
 
 
-class NoMemoryError(MeasureError):
-    """The device's memory does not suffice for this input; the process can measure others."""
+class NotMeasuredError(MeasureError):
+    """The author's code raised, or another program holds the memory: no choice is at fault; a later run tries again."""
+
+
+class NoMemoryError(NotMeasuredError):
+    """A configuration alone needs more memory than the device has: it cannot run here."""
 
 
 class UsageError(AutoHeuristicError):

@@ -145,6 +145,9 @@ class Memory:
 
     def __init__(self, features: Features, names: Iterable[str], call: Call):
         """A decision depends on the features of these names. Calls are laid out as this one."""
+        names = list(names)
+        self.reads_grid = any(name in AXES for name in names)
+        """Whether the grid must be among the keyword arguments that are read."""
         self.read = features.reader(names, call)
         self.known: dict[Key, Any] = {}
 
@@ -163,13 +166,14 @@ def dtype_of(value: Any) -> Any:
 
 
 def _part(name: str, parameters: Iterable[str]) -> Part:
+    if name in AXES:
+        return Part(name, GRID, name)
     if name in parameters:
         return Part(name, VALUE, name)
     if name.endswith(DTYPE) and name[: -len(DTYPE)] in parameters:
         return Part(name, TYPE, name[: -len(DTYPE)])
-    raise FeatureError(
-        f"expected the name of a parameter of the kernel ({', '.join(parameters)}) or PARAMETER{DTYPE}, found {name!r}"
-    )
+    expected = f"a parameter of the kernel ({', '.join(parameters)}), PARAMETER{DTYPE} or one of {', '.join(AXES)}"
+    raise FeatureError(f"expected the name of {expected}, found {name!r}")
 
 
 def _arguments(kernel: Kernel, call: Call) -> dict[str, Any]:

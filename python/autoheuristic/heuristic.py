@@ -49,6 +49,9 @@ class Heuristic:
         """``choose_among(offered, *values)`` returns the name of the pick; ``None`` where the heuristic declines."""
         self._ranked = module.ranked
         self._mismatch: Callable[..., str | None] | None = getattr(module, "device_mismatch", None)
+        self._source: str | None = getattr(module, "SOURCE", None)
+        self._measured: tuple[str, ...] = getattr(module, "MEASURED", ())
+        self._command: str = getattr(module, "COMMAND", "autoheuristic tune")
         self.is_boosted = hasattr(module, "_MASKED")
         """Whether it adds up trees, in code that ``torch.compile`` cannot trace."""
 
@@ -61,6 +64,21 @@ class Heuristic:
         if picked in offered:
             yield picked
             yield from (name for name in self._ranked(*values) if name in offered and name != picked)
+
+    def other_source(self, source: str) -> str | None:
+        """Returns what to do where another source of the kernel was measured than the one of this hash."""
+        if self._source in (None, source):
+            return None
+        return f"{self.shown}: the kernel's source has changed since; measure it again: {self._command} --log NEW"
+
+    def unmeasured(self, names: Sequence[str]) -> str | None:
+        """Returns what to do where some of the kernel's configurations were never measured."""
+        if not self._measured or not (new := [name for name in names if name not in self._measured]):
+            return None
+        return (
+            f"{self.shown}: configurations that were never measured cannot be picked: {_few(new)}; "
+            f"to measure only what is missing: {self._command}"
+        )
 
     def mismatch(self) -> str | None:
         """Returns on which device to ask instead; ``None`` on this one, and where the log named none."""

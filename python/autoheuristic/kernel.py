@@ -13,8 +13,10 @@ from typing import Any, Callable, NamedTuple
 import triton.runtime.errors
 from triton.compiler.errors import CompilationError
 
+from .check import is_descriptor
 from .choices import choice_name, choice_names
 from .clock import Launch
+from .errors import of_author
 
 CANNOT_LAUNCH = (
     CompilationError,
@@ -72,7 +74,7 @@ class Kernel:
         if config.pre_hook is not None:
             named = self.named_args(call)
             # What is compiled depends on the blocks of tensor descriptors, which the hook sets.
-            if not warmup or any(map(_is_descriptor, named.values())):
+            if not warmup or any(map(is_descriptor, named.values())):
                 config.pre_hook({**named, **chosen})
         return self.run(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
 
@@ -134,7 +136,7 @@ class Kernel:
         autotuner = self._autotuner
         autotuner.nargs = dict(zip(self.arg_names, call.args))
         try:
-            kept = autotuner.prune_configs(call.kwargs)
+            kept = of_author("prune_configs_by", autotuner.prune_configs, call.kwargs)
         finally:
             autotuner.nargs = {}
         return [i for config in kept if (i := self.position(config)) is not None]
@@ -143,7 +145,7 @@ class Kernel:
         """Returns the names of the configurations that an ``early_config_prune`` leaves, if there is one."""
         if prune is None:
             return self._all
-        kept = prune(configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
+        kept = of_author("early_config_prune", prune, configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
         return frozenset(self.names[i] for config in kept if (i := self.position(config)) is not None)
 
     def position(self, config: Any) -> int | None:
@@ -175,13 +177,8 @@ def cannot_launch(error: Exception) -> bool:
 def _kind(value: Any, is_constant: bool) -> tuple[Any, ...]:
     if hasattr(value, "data_ptr"):
         return "tensor", str(value.dtype), value.data_ptr() % 16 == 0
-    if _is_descriptor(value):
-        return "descriptor", str(value.base.dtype)
+    if is_descriptor(value):
+        return "descriptor", str(value.base.dtype), tuple(value.block_shape)
     if isinstance(value, int) and not is_constant:
         return "int", value == 1, value % 16 == 0, not -(2**31) <= value < 2**31
     return ("float",) if isinstance(value, float) and not is_constant else ("constant", str(value))
-
-
-def _is_descriptor(value: Any) -> bool:
-    """Whether an argument is a tensor descriptor, through which the tensor memory accelerator loads blocks."""
-    return hasattr(value, "block_shape") and hasattr(value, "base")

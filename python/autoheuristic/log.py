@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import os
+from collections.abc import Collection
 from typing import Any, Union
 
 from .errors import LogError
@@ -65,6 +66,20 @@ class Log:
                 found = f"{type(error).__name__}: {error}"
                 raise LogError(f"{os.fspath(path)}, line {at}: expected a log of AutoHeuristic ({found})") from error
         return log
+
+    def write(self, path: str | os.PathLike[str], choices: Collection[str]) -> None:
+        """Writes a log with the times of these choices alone.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        """
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            file.write(json.dumps({**self.metadata, "choices": sorted(choices)}, separators=(",", ":")) + "\n")
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow([*self.features, CHOICE, FEEDBACK])
+            for values, times in self._inputs.items():
+                rows.writerows([*values, name, ms] for name, found in times.items() if name in choices for ms in found)
 
     def _add(self, row: dict[Any, Any]) -> None:
         # Fields that are missing are None; those beyond the columns are a list under None.

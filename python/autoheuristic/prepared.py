@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from .check import Errors, Outputs
+from . import device
+from .check import SAMPLE, Errors, Outputs
 from .clock import GpuClock
-from .errors import DeviceLostError, MeasureError, NoMemoryError, shown
+from .errors import DeviceLostError, MeasureError, NoMemoryError, NotMeasuredError, shown
 from .kernel import Call, Kernel, cannot_launch
 
 
@@ -15,13 +16,16 @@ class PreparedInput:
     """The arguments of one call."""
 
     def __init__(self, kernel: Kernel, call: Call, choices: Sequence[int], outputs: Outputs, clock: GpuClock):
-        """``choices`` are the configurations that may run; the first that does is the reference of the check."""
+        """``choices`` are the configurations that may run; some of them make the expected result of the check."""
         self._kernel, self._outputs, self._clock = kernel, outputs, clock
-        self._candidates = list(choices)
+        # First those that lie far apart in the list, which differ in more than one parameter.
+        spread = list(choices)[:: max(len(choices) // SAMPLE, 1)]
+        self._candidates = [*spread, *(i for i in choices if i not in spread)]
         self._launches = {i: kernel.prepared(call, i) for i in choices}
-        self._reference: int | None = None
-        self._failed: dict[int, str] = {}
-        """The configurations before the reference."""
+        self._sample: set[int] | None = None
+        """The configurations whose results the outputs keep; ``None`` before they ran."""
+        self._failed: dict[int, str | MeasureError] = {}
+        """The configurations that did not run, of those that the sample tried."""
         self._ran: set[int] = set()
 
     def check(self, choices: Sequence[int], each: Callable[[], None]) -> dict[int, str]:
@@ -29,15 +33,20 @@ class PreparedInput:
 
         Raises:
             DeviceLostError: The device reported a fault.
-            NoMemoryError: The device's memory does not suffice.
+            NotMeasuredError: A configuration cannot be checked, and is not at fault.
 
         """
-        self._find_reference(each)
+        if self._sample is None:
+            # A configuration asked alone may follow a lost device: then one that is not asked must not lose it again.
+            self._sample = self._run_sample(each, whole=len(choices) > 1)
         failed, queued = {}, {}
         for i in choices:
-            if i == self._reference:
+            if i in self._sample:
+                queued[i] = _on_device(self._outputs.errors, i)
                 continue
             found = self._failed.get(i) or self._run(i)
+            if isinstance(found, MeasureError):
+                raise found
             if isinstance(found, str):
                 failed[i] = found
             else:
@@ -66,17 +75,25 @@ class PreparedInput:
         """Waits for the device."""
         _on_device(self._clock.wait)
 
-    def _find_reference(self, each: Callable[[], None]) -> None:
-        while self._reference is None and self._candidates:
-            first = self._candidates.pop(0)
-            found = self._run(first)
-            if isinstance(found, str):
-                self._failed[first] = found
-            else:
-                self.wait()
-                self._reference = first
-                _on_device(self._outputs.expect_this)
-            each()
+    def _run_sample(self, each: Callable[[], None], whole: bool) -> set[int]:
+        """Runs configurations until the outputs know what to expect, and returns those that ran."""
+        sample: set[int] = set()
+        for i in self._candidates:
+            if len(sample) < (self._outputs.sample if whole and sample else 1):
+                try:
+                    found: Errors | str | MeasureError = self._run(i)
+                except NotMeasuredError as error:
+                    found = error
+                if isinstance(found, (str, MeasureError)):
+                    self._failed[i] = found
+                else:
+                    self.wait()
+                    _on_device(self._outputs.keep, i)
+                    sample.add(i)
+                each()
+        if sample:
+            _on_device(self._outputs.expect)
+        return sample
 
     def _run(self, index: int) -> Errors | str:
         """Runs a configuration once. Returns the differences of its outputs, or why it cannot be launched."""
@@ -94,9 +111,7 @@ class PreparedInput:
         except Exception as error:
             if cannot_launch(error):
                 return shown(error)
-            if isinstance(error, RuntimeError):
-                raise fault(error, self._kernel.names[index]) from error
-            raise
+            raise fault(error, self._kernel.names[index], is_choice=True) from error
         errors: Errors = _on_device(self._outputs.errors)
         return errors
 
@@ -108,8 +123,16 @@ def _on_device(call: Callable[..., Any], *arguments: Any) -> Any:
         raise fault(error) from error
 
 
-def fault(error: RuntimeError, name: str = "a configuration") -> MeasureError:
-    """Returns what a fault of the device means: PyTorch reports exhausted memory as a ``RuntimeError`` too."""
-    if type(error).__name__ == "OutOfMemoryError":
-        return NoMemoryError(f"{name}: the device's memory does not suffice ({error})"[:500])
-    return DeviceLostError(f"{name}: the device reported a fault ({error}); this process can measure no more")
+def fault(error: Exception, name: str = "a configuration", is_choice: bool = False) -> MeasureError:
+    """Returns what an exception means. Where ``is_choice``, a launch of this configuration raised it."""
+    text = str(error)
+    if isinstance(error, MeasureError):
+        return error
+    if type(error).__name__ == "OutOfMemoryError" or "out of memory" in text:
+        held = device.held_by_others()
+        others = f"other programs hold {held / 2**30:.1f} GiB of the device's memory; " if held else ""
+        kind = NoMemoryError if is_choice and not held else NotMeasuredError
+        return kind(f"{name}: {others}the device's memory does not suffice ({text})"[:500])
+    if isinstance(error, RuntimeError) and any(word in text for word in ("CUDA", "HIP", "Triton Error")):
+        return DeviceLostError(f"{name}: the device reported a fault ({error}); this process can measure no more")
+    return NotMeasuredError(f"{name}: {shown(error)}; repair the example or the hooks")

@@ -2,61 +2,157 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
+import gc
+import json
 import os
+import shlex
+import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from . import tools
+from . import outcomes, tools
 from .attachment.learn import TOO_SMALL, heuristic_of
-from .environment import file_name
-from .errors import UsageError
-from .example import find_kernel
-from .tuner import heuristic_file
+from .environment import counted, file_name
+from .errors import AutoHeuristicError, LogError, MeasureError, UsageError, shown
+from .example import Example, find_kernel
+from .log import Log
+from .tuner import heuristic_file, stem
 
 COMPILING, SHAPE, CELL = 1.1, 0.018, 0.0006
 """Seconds on an H100 with Triton 3.6: of one core to compile a configuration, of a shape, and of each of its times."""
 
 
-def tune(kernel: str, inputs: Path, log: Path | None, max_seconds: float, words: Sequence[str]) -> int:
+def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     """Measures ``MODULE:KERNEL`` on the lines of a CSV file, learns, and writes the heuristic; returns the exit code.
 
     ``words`` are further arguments of ``ah-train``.
 
     Raises:
         UsageError: There is no such kernel, or a tool is missing.
+        MeasureError: Nothing was measured.
         OSError: The inputs cannot be read.
 
     """
     begin = time.monotonic()
-    tools.say(f"importing {kernel}")
-    tuner = find_kernel(kernel)
-    log = log or Path(f"{file_name(tuner.name)}.txt")
-    heuristic = heuristic_file(tuner)
-    if not heuristic.parent.is_dir():
-        raise UsageError(
-            f"{kernel}: expected a kernel in a file, to write {heuristic.name} beside it; move it into one"
-        )
+    tools.say(f"importing {options.kernel}")
+    tuner = find_kernel(options.kernel)
+    heuristic, log = options.out or heuristic_file(tuner), options.log or Path(f"{stem(tuner)}.txt")
+    if not options.out and not Path(tuner.base_fn.__code__.co_filename).parent.is_dir():
+        raise UsageError(f"{options.kernel}: the kernel is in no file, so nothing can lie beside it; give --out FILE")
+    heuristic.parent.mkdir(parents=True, exist_ok=True)
+    example, worker, inputs = Example(tuner), [options.kernel], options.inputs
     with open(inputs, newline="", encoding="utf-8") as file:
-        shapes = max(sum(1 for row in csv.reader(file) if row) - 1, 0)
+        rows = list(csv.DictReader(file, skipinitialspace=True))
+    if hidden := example.hidden(rows):
+        worker += ["--observed", ",".join(hidden)]
+        inputs = _with_hidden(example, rows, hidden, log)
+        example.columns |= dict.fromkeys(hidden, False)
+    _continue(log, example)
     choices, cores = len(tuner.configs), os.cpu_count() or 1
-    is_limited = max_seconds < float("inf")
-    ends = f"; no shape is begun after {max_seconds:.0f} s" if is_limited else ""
+    is_limited = options.max_seconds < float("inf")
+    ends = f"; no shape is begun after {options.max_seconds:.0f} s" if is_limited else ""
     tools.say(
-        f"{shapes} shapes with {choices} configurations: on an H100 about {choices * COMPILING / cores:.0f} s to "
-        f"compile for each kind of arguments on {cores} cores, then about {shapes * (SHAPE + choices * CELL):.0f} s to "
-        f"measure{ends}"
+        f"{counted(len(rows), 'shape')} with {choices} configurations: on an H100 about "
+        f"{choices * COMPILING / cores:.0f} s to compile for each kind of arguments on {counted(cores, 'core')}, then "
+        f"about {len(rows) * (SHAPE + choices * CELL):.0f} s to measure{ends}"
     )
-    limit = ["--max-seconds", f"{max_seconds:.0f}"] if is_limited else []
-    code = tools.run(tools.collecting([kernel], ["--inputs", str(inputs), "-o", str(log), *limit]))
+    limit = ["--max-seconds", f"{options.max_seconds:.0f}"] if is_limited else []
+    records = outcomes.size(log)
+    code = tools.run(tools.collecting(worker, ["--inputs", str(inputs), "-o", str(log), *limit]))
+    times = _inputs(log)
+    reasons = outcomes.unmeasured(log, records)
+    if reasons and (code or not times):
+        raise MeasureError(f"nothing was measured: {reasons[0]}; the same command tries again")
     if code:
         return code
     tools.say("learning")
-    message, code = heuristic_of(log, heuristic, file_name(tuner.name), words)
+    footer = {
+        "SOURCE": example.source_hash,
+        "MEASURED": tuple(tuner.kernel.names),
+        "COMMAND": shlex.join(["autoheuristic", "tune", options.kernel, "--inputs", str(options.inputs)]),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        learned = _of_these(log, tuner.kernel.names, Path(folder))
+        message, code = heuristic_of(learned, heuristic, file_name(tuner.name), words, log.with_suffix(""), footer)
     if code:
-        tools.say(f"error: {message}; add lines to {inputs}" if code == TOO_SMALL else message)
+        tools.say(f"error: {message}; add lines to {options.inputs}" if code == TOO_SMALL else message)
         return code
-    print(message)
-    tools.say(f"Wrote {heuristic} in {time.monotonic() - begin:.0f} s; autoheuristic.tune asks it from now on.")
+    print("\n".join([message, *outcomes.failures(log, len(times), choices)]), flush=True)
+    if reasons:
+        tools.say(f"{counted(len(reasons), 'measurement')} missing, the first one because: {reasons[0]}")
+    asks = f"pass heuristic={str(heuristic)!r} to it" if options.out else "autoheuristic.tune asks it from now on"
+    tools.say(f"Wrote {heuristic} in {time.monotonic() - begin:.0f} s; {asks}.")
     return 0
+
+
+def _with_hidden(example: Example, rows: Sequence[Mapping[str, Any]], hidden: Sequence[str], log: Path) -> Path:
+    """Writes the inputs with the features that only their calls show, beside the log, and returns the file."""
+    path, made, errors = log.with_suffix(".inputs.csv"), [], []
+    for row in rows:
+        try:
+            made.append({**row, **example.features(row, hidden)})
+        except Exception as error:
+            errors.append(shown(error))
+    gc.collect()
+    if "torch" in sys.modules:
+        sys.modules["torch"].cuda.empty_cache()  # The memory is the worker's.
+    if not made:
+        raise MeasureError(f"nothing was measured: {errors[0]}; the same command tries again")
+    if errors:
+        tools.say(f"{counted(len(errors), 'shape')} left out, the first one because: {errors[0]}")
+    tools.say(f"features beside those of the example, because the choice may depend on them: {', '.join(hidden)}")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, made[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(made)
+    return path
+
+
+def _continue(log: Path, example: Example) -> None:
+    """Lets a log of other configurations go on: it gets those that are new, so that only these are measured.
+
+    Raises:
+        LogError: It is of another source or of other features.
+
+    """
+    try:
+        with open(log, encoding="utf-8") as file:
+            first, rest = file.readline(), file.read()
+    except FileNotFoundError:
+        return
+    metadata = json.loads(first)
+    again = "; give another --log FILE, or remove it"
+    if metadata.get("autoheuristic_rs", {}).get("commands_hash") != example.source_hash:
+        raise LogError(f"{log}: expected times of this source of {example.name}, found those of another one{again}")
+    features = [*metadata["numerical_features"], *metadata["categorical_features"]]
+    if sorted(features) != sorted(example.columns):
+        raise LogError(f"{log}: expected the features {', '.join(example.columns)}, found {', '.join(features)}{again}")
+    names = example.kernel.names
+    if sorted(metadata.get("choices", ())) != sorted(names):
+        new = [name for name in names if name not in metadata["choices"]]
+        tools.say(f"{log}: goes on with other configurations, {len(new)} of them new")
+        part = log.with_name(f"{log.name}.part")
+        head = json.dumps({**metadata, "choices": names}, separators=(",", ":"))
+        part.write_text(f"{head}\n{rest}", encoding="utf-8")
+        part.replace(log)
+
+
+def _of_these(log: Path, names: Sequence[str], folder: Path) -> Path:
+    """Returns a log without configurations that the kernel no longer has: this one, or a copy in the folder."""
+    found = Log.read(log)
+    if set(found.choices) <= set(names):
+        return log
+    found.write(folder / log.name, names)
+    return folder / log.name
+
+
+def _inputs(log: Path) -> Mapping[Any, Any]:
+    try:
+        return Log.read(log).inputs()
+    except (AutoHeuristicError, OSError):
+        return {}

@@ -22,12 +22,14 @@ from typing import Any, Callable
 
 from triton.runtime.autotuner import Autotuner
 
+from .check import Compared
 from .choices import choice_name
-from .environment import file_name, uses_heuristic
-from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError
-from .features import MOST_KEYS, TYPE, Features, Key, Memory
+from .environment import cache_folder, file_name, uses_heuristic
+from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from .features import GRID, MOST_KEYS, TYPE, Features, Key, Memory
 from .heuristic import Heuristic, Source, for_this_device
 from .kernel import Call, Kernel, cannot_launch
+from .source import source_hash
 
 
 class Picker:
@@ -63,7 +65,9 @@ class Picker:
         it is plain: no class, no dictionary of configurations.
         """
         features = [(part.parameter, part.kind == TYPE) for part in self.features.parts]
-        choose_among = None if self.heuristic is None else self.heuristic.choose_among
+        # A pruner is not told the grid: the fallback runs where the heuristic asks for it.
+        is_blind = self.heuristic is None or any(part.kind == GRID for part in self.features.parts)
+        choose_among = None if is_blind else self.heuristic.choose_among  # type: ignore[union-attr]
         # Traced, one tree gives a graph for each leaf. The sum of many trees is made at once, for these very numbers.
         is_constant = self.heuristic is not None and self.heuristic.is_boosted
         if is_constant and "torch" in sys.modules:
@@ -97,8 +101,9 @@ class Options:
     fallback: str | Any | None = None
     name: str | None = None
     strict: bool = False
-    outputs: Sequence[str] | None = None
+    outputs: Compared | None = None
     tolerance: float | None = None
+    reference: Callable[..., Any] | None = None
 
 
 class Tuner(Autotuner):  # type: ignore[misc]
@@ -154,8 +159,10 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Returns the launcher for a grid, as ``triton.jit`` kernels do."""
 
         def launch(*args: Any, **kwargs: Any) -> Any:
+            memory = self._memory
             try:
-                chosen, self.best_config = self._memory.known[self._memory.read(args, kwargs)]
+                read = kwargs if not memory.reads_grid else {**kwargs, "grid": grid}
+                chosen, self.best_config = memory.known[memory.read(args, read)]
             except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
                 chosen = None
             if chosen is None:
@@ -240,6 +247,10 @@ class Tuner(Autotuner):  # type: ignore[misc]
             heuristic = for_this_device(given if isinstance(given, (list, tuple)) else [given])
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
                 self.fallback = self.kernel.names.index(heuristic.fallback)
+            if stale := heuristic.other_source(source_hash(self.kernel.jit)):
+                self._warn(stale, HeuristicError(stale))
+            if new := heuristic.unmeasured(self.kernel.names):
+                warnings.warn(new, AutoHeuristicWarning, stacklevel=2)
             return Picker(heuristic, self.kernel, self.fallback)
         except AutoHeuristicError as error:
             if is_named:
@@ -276,7 +287,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
         Its parameters are columns of the file of inputs. Those with the name of a parameter of the kernel, or
         ``PARAMETER_dtype``, are the features: numbers, or categories where they are annotated as ``bool`` or ``str``.
-        It returns ``(grid, args)`` or ``(grid, args, kwargs)``::
+        Where others change an argument or the grid, that is a feature too. It returns ``(grid, args)`` or
+        ``(grid, args, kwargs)``::
 
             @matmul_kernel.example
             def arguments(M, N, K):
@@ -312,7 +324,17 @@ class Tuner(Autotuner):  # type: ignore[misc]
         return self.kernel.names.index(name)
 
 
+def stem(tuner: Tuner) -> str:
+    """Returns the beginning of the names of a kernel's files: the module's, and the tuner's own name."""
+    return file_name(f"{Path(tuner.base_fn.__code__.co_filename).stem}.{tuner.name}")
+
+
 def heuristic_file(tuner: Tuner) -> Path:
-    """Returns where ``autoheuristic tune`` writes a kernel's heuristic: beside the source of the kernel."""
-    source = Path(tuner.base_fn.__code__.co_filename)
-    return source.with_name(f"{file_name(tuner.base_fn.__name__)}.heuristic.py")
+    """Returns where ``autoheuristic tune`` writes a kernel's heuristic: beside the source of the kernel.
+
+    That of an installed package lies in the user's cache, because an installation belongs to the installer.
+    """
+    source, name = Path(tuner.base_fn.__code__.co_filename), f"{stem(tuner)}.heuristic.py"
+    if {"site-packages", "dist-packages"} & {*source.parts}:
+        return cache_folder() / "tune" / file_name(tuner.base_fn.__module__.rpartition(".")[0]) / name
+    return source.with_name(name)

@@ -26,7 +26,7 @@ from .compile_ahead import Compilation, compile_ahead
 from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError, shown
 from .fits import Fits
 from .kernel import Call
-from .prepared import PreparedInput
+from .prepared import PreparedInput, fault
 
 PROTOCOL = 1
 BATCH = 1024
@@ -104,6 +104,7 @@ class Worker:
             "fallback": self._source.fallback,
             "device": device.current(),
             "timing": TIMING,
+            **({"commands_hash": self._source.source_hash} if hasattr(self._source, "source_hash") else {}),
             "decision_ns": {"python": decision_ns()},
             "can": ["check", "compile", "release"],
             "batch": BATCH,
@@ -126,7 +127,9 @@ class Worker:
             kept = self._compiled_now([(kind, call, kept)], kept)
             self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
         except Exception as error:
-            return {"skipped": shown(error)}
+            # The example's, or of the memory; a lost device is told apart, so that another process takes over.
+            found = fault(error, "the input") if isinstance(error, RuntimeError) else error
+            return {"lost" if isinstance(found, DeviceLostError) else "unmeasured": shown(found)}
         self._offered, self._kind = frozenset(kept), kind
         return {}
 
@@ -175,15 +178,13 @@ class Worker:
             if len(cells) > 1:
                 raise  # Which cell is at fault shows when each is asked alone, in a new process.
             found = [{"lost": str(error)}]
-        except NoMemoryError as error:
-            if len(asked) > 1:  # Each alone, so that only those that need too much are left out.
+        except Exception as error:
+            if len(asked) > 1:  # Each alone, so that only those at fault are left out.
                 for at, cell in asked.items():
                     yield from ({**answer, "cell": at} for answer in self._cells(name, [cell]))
                 return
-            # Of the machine, not of the choice: no time, and no failure.
-            found = [{"skipped": str(error)}]
-        except Exception as error:
-            found = [{"failed": shown(error)}] * len(asked)
+            # Nothing shows that the choice is at fault: no time, and no failure.
+            found = [{"skipped" if isinstance(error, NoMemoryError) else "unmeasured": shown(error)}]
         yield from ({"cell": at, **answer} for at, answer in zip(asked, found))
 
     def _refused(self, choice: str) -> Answer | None:

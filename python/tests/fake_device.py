@@ -115,6 +115,24 @@ class Tensor:
     def data_ptr(self):
         return id(self)
 
+    def flatten(self):
+        return self
+
+    def min(self):
+        return min(self.values)
+
+    def max(self):
+        return max(self.values)
+
+    def __getitem__(self, part):
+        return Tensor(self.values[part], self.dtype)
+
+    def __ge__(self, other):
+        return Tensor(a >= b for a, b in zip(self.values, other.values))
+
+    def all(self):
+        return all(self.values)
+
     def numel(self):
         return len(self.values)
 
@@ -137,6 +155,12 @@ class Tensor:
 
     def amax(self):
         return math.nan if any(v != v for v in self.values) else max(self.values)
+
+    def fmin(self, other):
+        return Tensor(b if a != a else a if b != b else min(a, b) for a, b in zip(self.values, other.values))
+
+    def fmax(self, other):
+        return Tensor(b if a != a else a if b != b else max(a, b) for a, b in zip(self.values, other.values))
 
     def isnan(self):
         return Tensor(v != v for v in self.values)

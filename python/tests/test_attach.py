@@ -11,13 +11,14 @@ import warnings
 import heuristics
 import pytest
 import triton
-from fake_device import FLOAT16, Tensor
+from fake_device import FLOAT16, INT32, Tensor
 from fake_triton import Kernel, tensors
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import OutOfResources
 
 import autoheuristic
 from autoheuristic import AutoHeuristicWarning
+from autoheuristic.attachment import calls, learn
 from autoheuristic.attachment.identity import identify
 from autoheuristic.attachment.recorded import worth_measuring
 from autoheuristic.kernel import Kernel as Configurations
@@ -300,6 +301,35 @@ def test_arguments_that_are_not_hashable_are_no_features(kernel, device, folder)
     assert kernel.launched == [16, 16, 16]
 
 
+def test_what_cannot_be_described_says_why(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder, mode="collect")
+    kernel.arg_names = tuner.arg_names = [*kernel.arg_names, "pair"]
+    call(tuner, 100, pair=(1, 2))
+    (line,) = journal(folder)
+    assert "call" not in line and line["why_not"] == "the argument pair is a tuple, which cannot be made again"
+
+
+def test_a_tensor_descriptor_is_described_and_made_again(monkeypatch):
+    made = types.ModuleType("triton.tools.tensor_descriptor")
+    made.TensorDescriptor = lambda **parts: types.SimpleNamespace(**parts)
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    given = {"shape": [4, 8], "strides": [8, 1], "block_shape": [16, 64], "padding": "zero"}
+    described = calls._describe("a", types.SimpleNamespace(base=Tensor([1.0] * 32, FLOAT16), **given), True)
+    assert described == {"descriptor": {"tensor": "torch.float16", "shape": [32], "stride": [1]}, **given}
+    torch = types.SimpleNamespace(float16=FLOAT16)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    again = calls.restored(json.loads(json.dumps(described)), lambda described, dtype: (described["shape"], dtype))
+    assert vars(again) == {"base": ([32], FLOAT16), **given}
+
+
+def test_a_large_tensor_of_integers_keeps_its_range(monkeypatch):
+    monkeypatch.setattr(calls, "MOST_VALUES", 3)
+    ascending, packed = Tensor([0, 3, 3, 9], INT32), Tensor([5, -7, 2, 0], INT32)
+    found = [calls._describe("x", tensor, True) for tensor in (ascending, packed)]
+    assert [(each["range"], each["ascends"]) for each in found] == [([0, 9], True), ([-7, 5], False)]
+
+
 def test_an_argument_that_changes_its_kind_is_left_to_the_package(kernel, device, folder):
     tuner = package(kernel, device)
     learned(folder, tuner)
@@ -557,3 +587,28 @@ def test_identity_does_not_depend_on_the_order_of_configurations(kernel, device)
     first, second = (identify(Configurations(package(kernel, device), c)) for c in (configs(), configs()[::-1]))
     assert first == second and first.stem.isidentifier()
     assert pickle.loads(pickle.dumps(first)) == first
+
+
+# What is installed
+
+
+@pytest.mark.parametrize(
+    ("verdict", "runs"),
+    [("Take x, which chooses among 3 choices in Triton.", 1), ("Measure more inputs, or always take b: no gain.", 2)],
+)
+def test_without_a_gain_the_best_single_configuration_is_installed(tmp_path, monkeypatch, verdict, runs):
+    fake = tmp_path / "ah-train"
+    fake.write_text(
+        '#!/bin/sh\necho "$@" >> calls\n'
+        'case "$*" in *--max-leaves*) echo "Always take b: no heuristic pays.";; *) echo "VERDICT";; esac\n'
+        'while [ "$1" != --out ]; do shift; done; echo "# written" > "$2/x_prune.py"\n'.replace("VERDICT", verdict)
+    )
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(learn, "tool", lambda name: str(fake))
+    message, code = learn.heuristic_of(tmp_path / "x.txt", tmp_path / "x.py", "x", [], tmp_path / "x", {"SOURCE": "5"})
+    assert code == 0 and message.startswith(verdict)
+    assert ("Until then" in message) == (runs == 2) == ("Always take b" in message)
+    assert (tmp_path / "x.py").read_text() == "# written\n\nSOURCE = '5'"
+    calls_made = (tmp_path / "calls").read_text().splitlines()
+    assert len(calls_made) == runs and ("--max-leaves 1" in calls_made[-1]) == (runs == 2)

@@ -11,13 +11,14 @@ from triton import Config
 
 import autoheuristic
 from autoheuristic import tools, worker
-from autoheuristic.attachment.identity import Identity, source_hash
+from autoheuristic.attachment.identity import Identity
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
-from autoheuristic.errors import FeatureError, UsageError
+from autoheuristic.errors import ConfigError, FeatureError, UsageError
 from autoheuristic.features import Features
 from autoheuristic.kernel import Call
+from autoheuristic.source import source_hash
 
 # Names
 
@@ -88,27 +89,119 @@ def compared(outputs):
 
 def test_an_output_is_what_the_first_run_changed():
     x, y, flags = Tensor([1.0, 2.0]), Tensor([0.0, 0.0]), Tensor([0], INT32)
-    outputs = Outputs({"x": x, "y": y, "flags": flags, "n": 2}, None, None)
+    outputs = Outputs({"x": x, "y": y, "flags": flags, "n": 2})
     y.values[:], flags.values[:] = [10.0, 20.0], [1]
-    outputs.expect_this()
+    outputs.keep(0)
+    outputs.expect()
     outputs.restore()
     assert y.values == [0.0, 0.0] and flags.values == [0]
     y.values[:], flags.values[:] = [10.0005, 20.0], [1]
     assert compared(outputs) is None
     y.values[:] = [10.01, 20.0]
-    assert "'y' differs from the first configuration's by 0.01, at most 0.002 is allowed" in compared(outputs)
+    assert "'y' differs from the median of the configurations by 0.01, far above the 0.002 allowed" in compared(outputs)
+    y.values[:] = [10.003, 20.0]
+    assert "by 0.003, slightly above the 0.002 allowed" in compared(outputs)
     y.values[:], flags.values[:] = [10.0, 20.0], [2]
-    assert compared(outputs) == "wrong result: 'flags' differs from the first configuration's"
+    assert (
+        compared(outputs)
+        == "wrong result: 'flags' differs from the median of the configurations (tolerance=, outputs= or reference= decide)"
+    )
 
 
 def test_nan_equals_nan_and_nothing_else():
     y = Tensor([0.0, 0.0])
-    outputs = Outputs({"y": y}, None, None)
+    outputs = Outputs({"y": y})
     y.values[:] = [float("nan"), 1.0]
-    outputs.expect_this()
+    outputs.keep(0)
+    outputs.expect()
     assert compared(outputs) is None
     y.values[:] = [1.0, float("nan")]
     assert "by nan" in compared(outputs)
+
+
+def test_one_wrong_configuration_decides_nothing_wherever_it_stands():
+    y, right = Tensor([0.0, 0.0]), [1.0, 2.0]
+    for place in range(3):
+        outputs, results = Outputs({"y": y}), [right] * 3
+        results[place] = [3.0, float("nan")]
+        for i, result in enumerate(results):
+            y.values[:] = result
+            outputs.keep(i)
+        outputs.expect()
+        wrong = [outputs.wrong(outputs.errors(i)) for i in range(3)]
+        assert [i for i in range(3) if wrong[i]] == [place], wrong
+
+
+def test_a_reference_of_the_author_decides():
+    x, y = Tensor([1.0, 2.0]), Tensor([0.0, 0.0])
+    outputs = Outputs({"x": x, "y": y, "n": 2}, reference=lambda x, n: {"y": Tensor(n * v for v in x.values)})
+    y.values[:] = [3.0, 4.0]
+    outputs.keep(0)
+    outputs.expect()
+    assert "'y' differs from reference= by 1, far above" in outputs.wrong(outputs.errors(0))
+    y.values[:] = [2.0, 4.0]
+    assert compared(outputs) is None
+
+
+def test_what_is_compared_may_be_computed_from_the_arguments():
+    partial = Tensor([0.0, 0.0])
+    outputs = Outputs({"partial": partial}, lambda partial: {"sum": Tensor([sum(partial.values)])})
+    partial.values[:] = [1.0, 2.0]
+    outputs.keep(0)
+    outputs.expect()
+    outputs.restore()
+    assert partial.values == [0.0, 0.0]
+    partial.values[:] = [3.0, 0.0]
+    assert compared(outputs) is None, "another split of the sum"
+
+
+def test_the_tolerance_follows_the_length_of_sums():
+    for length, difference, is_wrong in [(64, 0.02, True), (64 * 64, 0.02, False), (64 * 64, 0.04, True)]:
+        y = Tensor([0.0] * length, FLOAT16)
+        outputs = Outputs({"y": y})
+        y.values[:] = [1.0] * length
+        outputs.keep(0)
+        outputs.expect()
+        y.values[0] = 1.0 + difference
+        assert bool(compared(outputs)) == is_wrong, (length, difference)
+
+
+def test_what_is_computed_in_a_finer_type_is_rounded_as_its_tensors_are():
+    partial = Tensor([0.0, 0.0], FLOAT16)
+    outputs = Outputs({"partial": partial}, lambda partial: {"sum": Tensor([sum(partial.values)])})
+    for wrong, values in ((None, [1.0, 2.0]), (None, [1.02, 2.0]), ("by 0.1", [1.1, 2.0])):
+        partial.values[:] = values
+        if not outputs._kept:
+            outputs.keep(0)
+            outputs.expect()
+        found = compared(outputs)
+        assert found is None if wrong is None else wrong in found
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"named": ["z"]}, "expected tensors, of y; found 'z'"),
+        ({"reference": lambda y: {"z": y}}, "expected y among the outputs, found 'z'"),
+    ],
+)
+def test_names_of_outputs_that_are_not_there(options, message):
+    y = Tensor([0.0, 0.0])
+    with pytest.raises(ConfigError, match=message):
+        outputs = Outputs({"y": y}, **options)
+        y.values[:] = [1.0, 2.0]
+        outputs.keep(0)
+        outputs.expect()
+
+
+def test_a_descriptor_writes_to_its_base():
+    y = Tensor([0.0, 0.0])
+    outputs = Outputs({"y": types.SimpleNamespace(base=y, block_shape=[16])})
+    y.values[:] = [1.0, 2.0]
+    outputs.keep(0)
+    outputs.expect()
+    y.values[:] = [1.0, 3.0]
+    assert "'y' differs" in compared(outputs)
 
 
 # The environment

@@ -2,6 +2,7 @@
 
 import random
 import sys
+import warnings
 
 import heuristics
 import pytest
@@ -11,8 +12,10 @@ from fake_triton import Kernel, tensors
 from triton.runtime.errors import OutOfResources
 
 import autoheuristic
-from autoheuristic import AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from autoheuristic import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
 from autoheuristic.kernel import Call
+from autoheuristic.source import source_hash
+from autoheuristic.tuner import heuristic_file
 
 CONFIGS = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
 NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
@@ -64,7 +67,7 @@ def beside(kernel, tmp_path, monkeypatch, **options):
     made = {}
     exec(compile(source, str(tmp_path / "kernels.py"), "exec"), made)
     kernel.fn = made["double"]
-    heuristics.write(tmp_path / "double.heuristic.py", NAMES, **options)
+    heuristics.write(tmp_path / "kernels.double.heuristic.py", NAMES, **options)
 
 
 def test_the_heuristic_beside_the_source_is_found(kernel, tmp_path, monkeypatch):
@@ -84,6 +87,77 @@ def test_the_heuristic_beside_the_source_is_for_one_device(kernel, tmp_path, mon
     with pytest.warns(AutoHeuristicWarning, match="learned on the GPU 'NVIDIA H100'.*Triton's autotuner runs"):
         call(tuned(kernel, do_bench=bench(kernel)), 100)
     assert kernel.launched[:3] == [16, 32, 64]
+
+
+def footer(path, **values):
+    with open(path, "a") as file:
+        file.writelines(f"\n{key} = {value!r}" for key, value in values.items())
+
+
+def test_an_edited_kernel_warns_once_and_strict_declines(kernel, tmp_path, monkeypatch):
+    beside(kernel, tmp_path, monkeypatch)
+    file = tmp_path / "kernels.double.heuristic.py"
+    footer(file, SOURCE=source_hash(kernel), COMMAND="autoheuristic tune kernels:double --inputs shapes.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(tuned(kernel, strict=True), 100)
+    kernel.src += "  # edited"
+    tuner = tuned(kernel)
+    with pytest.warns(
+        AutoHeuristicWarning, match="source has changed.*autoheuristic tune kernels:double.*--log NEW"
+    ) as warned:
+        call(tuner, 100)
+        call(tuner, 101)
+    assert len(warned) == 1 and kernel.launched == [16, 16, 64], "it serves until it is measured again"
+    with pytest.raises(HeuristicError, match="source has changed"):
+        call(tuned(kernel, strict=True), 100)
+
+
+def test_configurations_that_were_never_measured_are_named(kernel, tmp_path, monkeypatch):
+    beside(kernel, tmp_path, monkeypatch)
+    footer(tmp_path / "kernels.double.heuristic.py", MEASURED=tuple(NAMES), COMMAND="autoheuristic tune k")
+    with pytest.warns(
+        AutoHeuristicWarning, match="never measured cannot be picked: BLOCK=128.*missing: autoheuristic tune k"
+    ):
+        call(tuned(kernel, [*CONFIGS, triton.Config({"BLOCK": 128})], strict=True), 100)
+    removed = tuned(kernel, CONFIGS[1:])
+    call(removed, 100)
+    assert kernel.launched == [16, 32], "one that was removed is never picked"
+
+
+def test_each_kernel_has_a_file_of_its_own(kernel, tmp_path, monkeypatch):
+    made = {}
+    for module in ("rows", "columns", "site-packages/package/rows"):
+        path = tmp_path / f"{module}.py"
+        exec(compile("def rowsum(x, y, n, m, BLOCK):\n    pass\n", str(path), "exec"), made)
+        kernel.fn = made["rowsum"]
+        made["rowsum"].__module__ = "package.rows"
+        for name in (None, "other"):
+            made[module, name] = heuristic_file(tuned(kernel, name=name))
+    assert made["rows", None] == tmp_path / "rows.rowsum.heuristic.py"
+    assert made["rows", "other"] == tmp_path / "rows.other.heuristic.py"
+    assert made["columns", None] == tmp_path / "columns.rowsum.heuristic.py"
+    in_cache = tmp_path / "cache" / "autoheuristic" / "tune" / "package" / "rows.rowsum.heuristic.py"
+    assert made["site-packages/package/rows", None] == in_cache
+
+
+def test_a_heuristic_may_ask_for_the_grid(kernel, file):
+    text = file.read_text().replace('("n", "x_dtype")', '("grid_0", "x_dtype")')
+    file.write_text(text)
+    tuner = tuned(kernel, heuristic=file)
+    x, y = tensors()
+    for size in (100, 101, 100, 101):
+        tuner[(size,)](x, y, 5, 5)
+        tuner[lambda meta, size=size: (size,)](x, y, 5, 5)
+    assert kernel.launched == [16, 16, 64, 64] * 2
+
+
+def test_what_the_author_s_pruner_raises_is_said_to_be_its(kernel, file):
+    def prune(configs, named, **kwargs):
+        return [config for config in configs if named["K"] > 1]
+
+    with pytest.raises(AutoHeuristicError, match="early_config_prune raised KeyError: 'K'; repair it"):
+        call(tuned(kernel, heuristic=file, prune_configs_by={"early_config_prune": prune}), 100)
 
 
 def test_the_heuristic_is_told_what_is_offered(kernel, file):

@@ -100,11 +100,12 @@ def test_all_cells_of_a_request_are_answered(session):
 @pytest.mark.parametrize(
     ("fault", "key", "message"),
     [
-        ("wrong", "failed", "wrong result: 'y' differs from the first configuration's by 4"),
+        ("wrong", "failed", "wrong result: 'y' differs from the median of the configurations by 4"),
         ("too large", "failed", "OutOfResources: out of resource: shared memory, Required: 300000"),
         ("pruned", "skipped", "pruned"),
         ("remade", "skipped", "pruned"),
         ("memory", "skipped", f"{N128}: the device's memory does not suffice (CUDA out of memory."),
+        ("held", "unmeasured", f"{N128}: other programs hold 70.0 GiB of the device's memory; the device's memory"),
     ],
 )
 def test_a_configuration_that_misbehaves_says_why(session, fault, key, message):
@@ -115,14 +116,34 @@ def test_a_configuration_that_misbehaves_says_why(session, fault, key, message):
     assert worker.cells("check", N128)[0][key] == bad[key], "alone, it is compared with the same reference"
 
 
-def test_an_input_that_cannot_be_made_is_skipped(session):
+def test_an_input_that_cannot_be_made_is_not_measured(session):
     worker = session()
-    assert worker.prepare(13)["skipped"] == "ValueError: 13 is unlucky"
+    assert worker.prepare(13) == {"unmeasured": "the example raised ValueError: 13 is unlucky; repair it"}
     assert worker.cells("check", N16) == [{"failed": "no input is prepared"}]
-    assert "asked for n=14, and the call has 15" in worker.prepare(14)["skipped"]
+    assert "asked for n=14, and the call has 15" in worker.prepare(14)["unmeasured"]
     context = {"n": 12, "x_dtype": "torch.float16"}
-    assert "x_dtype=torch.float16, and the call has" in worker.ask("prepare", context=context, seed=[0, 0])["skipped"]
+    assert (
+        "x_dtype=torch.float16, and the call has" in worker.ask("prepare", context=context, seed=[0, 0])["unmeasured"]
+    )
     assert worker.prepare(12) == {} and worker.ask("release") == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("example", "the example raised ValueError: 10 is unlucky; repair it"),
+        ("pruner", "prune_configs_by raised KeyError: 'K'; repair it"),
+    ],
+)
+def test_whoever_makes_the_input_is_at_fault_for_what_it_raises(session, fault, message):
+    assert session(fault=fault).prepare(10) == {"unmeasured": message}
+
+
+def test_a_call_that_no_configuration_can_take_blames_none(session):
+    worker = session(fault="arguments")
+    assert worker.prepare(10) == {}
+    answers = worker.cells("check", N16, N32)
+    assert all("missing a required argument: 'm'; repair the example" in answer["unmeasured"] for answer in answers)
 
 
 def test_a_lost_device_names_its_cell_when_it_is_asked_alone(session):
@@ -271,8 +292,8 @@ def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
     done = tune(tmp_path, "--inputs", "shapes.csv", "--", "--max-risk", "none")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("importing mine.py:kernel\n80 shapes with 4 configurations: on an H100 about ")
-    assert done.stderr.rstrip().splitlines()[-1].startswith(f"Wrote {tmp_path / 'double.heuristic.py'}")
-    assert len(Log.read(tmp_path / "double.txt").inputs()) == len({*sizes} - {13, 14}), "these are unlucky"
+    assert done.stderr.rstrip().splitlines()[-1].startswith(f"Wrote {tmp_path / 'mine.double.heuristic.py'}")
+    assert len(Log.read(tmp_path / "mine.double.txt").inputs()) == len({*sizes} - {13, 14}), "these are unlucky"
     program = (
         "import mine; from fake_triton import tensors; mine.bare[(1,)](*tensors(), {}, 5); print(mine.FAKE.launched)"
     )
@@ -286,10 +307,71 @@ def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
 def test_too_few_shapes_are_said_to_be_so(tmp_path):
     (tmp_path / "shapes.csv").write_text("n,x_dtype\n5,torch.float32\n")
     done = tune(tmp_path, "--inputs", "shapes.csv")
-    assert done.returncode == 6 and "1 inputs are too few; add lines to shapes.csv" in done.stderr
+    assert done.returncode == 6 and "too little to learn from: 1 input; add lines to shapes.csv" in done.stderr
 
 
 def test_without_ah_collect_it_says_how_to_get_it(tmp_path):
     (tmp_path / "shapes.csv").write_text("n,x_dtype\n5,torch.float32\n")
     done = tune(tmp_path, "--inputs", "shapes.csv", AH_COLLECT="/absent/ah-collect")
     assert done.returncode == 2 and "pip install ./python" in done.stderr
+
+
+def shapes(tmp_path, *lines, header="n,x_dtype"):
+    (tmp_path / "shapes.csv").write_text("\n".join([header, *lines, ""]))
+    return ["--inputs", "shapes.csv"]
+
+
+SIZES = [round(10 * 1.05**i) for i in range(80)]
+
+
+def test_a_broken_example_ends_with_what_it_raised_and_a_repaired_one_is_measured(tmp_path):
+    words = shapes(tmp_path, *(f"{n},torch.float32" for n in SIZES[:30]))
+    done = tune(tmp_path, *words, FAULT="example")
+    assert done.returncode == 5 and "is unlucky; repair it" in done.stderr.splitlines()[-1], done.stderr
+    assert not (tmp_path / "mine.double.heuristic.py").exists()
+    done = tune(tmp_path, *words, "--", "--max-risk", "none")
+    assert done.returncode == 0, done.stderr
+    assert len(Log.read(tmp_path / "mine.double.txt").inputs()) == len({*SIZES[:30]} - {13, 14})
+    assert "13 is unlucky" in done.stderr, "of the inputs that are left, the first reason"
+
+
+def test_what_lives_in_the_grid_alone_is_a_feature(tmp_path):
+    lines = [f"{n},torch.float32,{rows}" for rows in (1, 7) for n in range(20, 40)]
+    done = tune(tmp_path, *shapes(tmp_path, *lines, header="n,x_dtype,rows"))
+    assert done.returncode == 0 and "may depend on them: grid_0" in done.stderr, done.stderr
+    log = Log.read(tmp_path / "mine.double.txt")
+    assert log.features == ["n", "x_dtype", "grid_0"] and len(log.inputs()) == 40
+
+
+def test_added_configurations_are_measured_alone_and_removed_ones_left_out(tmp_path):
+    words = shapes(tmp_path, *(f"{n},torch.float32" for n in SIZES))
+    assert tune(tmp_path, *words, BLOCKS="16,32,64").returncode == 0
+    log = tmp_path / "mine.double.txt"
+    before = log.read_text().splitlines()[1:]
+    done = tune(tmp_path, *words, BLOCKS="16,64,128")
+    assert done.returncode == 0 and "goes on with other configurations, 1 of them new" in done.stderr, done.stderr
+    lines = log.read_text().splitlines()[1:]
+    assert lines[: len(before)] == before and {line.split(",")[2] for line in lines[len(before) :]} == {N128}
+    found = (tmp_path / "mine.double.heuristic.py").read_text()
+    assert N32 not in found and found.endswith("COMMAND = 'autoheuristic tune mine.py:kernel --inputs shapes.csv'")
+
+
+def test_a_log_of_another_source_is_not_continued(tmp_path):
+    words = shapes(tmp_path, *(f"{n},torch.float32" for n in SIZES))
+    assert tune(tmp_path, *words).returncode == 0
+    done = tune(tmp_path, *words, BODY="edited")
+    assert done.returncode == 3 and "another one; give another --log FILE" in done.stderr
+    (tmp_path / "columns.csv").write_text("n,x_dtype,rows\n20,torch.float32,1\n21,torch.float32,9\n")
+    done = tune(tmp_path, "--inputs", "columns.csv")
+    assert done.returncode == 3 and "expected the features n, x_dtype, grid_0" in done.stderr
+    assert tune(tmp_path, *words, "--log", "new.txt", "--out", "there.py", BODY="edited").returncode == 0
+    assert (tmp_path / "there.py").exists()
+
+
+def test_configurations_that_fail_everywhere_are_in_the_verdict(tmp_path):
+    done = tune(tmp_path, *shapes(tmp_path, *(f"{n},torch.float32" for n in SIZES)), FAULT="wrong")
+    assert done.returncode == 0, done.stderr
+    failed = done.stdout[done.stdout.index("1 of 4 configurations failed on most inputs") :].splitlines()
+    count = len({*SIZES} - {13, 14})
+    start = f"  {N128}: on {count} of {count} inputs ({count} wrong, 0 of them slightly): wrong result: 'y'"
+    assert failed[1].startswith(start), failed

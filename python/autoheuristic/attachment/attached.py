@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Callable
 
 from ..choices import distinct
-from ..errors import HeuristicError, shown
+from ..errors import HeuristicError, MeasureError, shown
 from ..features import Features, Memory
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel, cannot_launch
@@ -181,7 +181,7 @@ class AttachedKernel:
 
     def _launched(self, state: State, call: Call, features: Mapping[str, Any], answer: str, index: int | None) -> None:
         """Remembers a decision, and writes it to the journal."""
-        choice = description = None
+        choice = description = why_not = None
         if index is not None:
             self.autotuner.best_config, choice = state.kernel.configs[index], state.kernel.names[index]
         try:
@@ -190,7 +190,13 @@ class AttachedKernel:
                 chosen = (None, None) if index is None else (state.kernel.all_kwargs[index], self.autotuner.best_config)
                 state.memory.keep(call, chosen)
                 description = describe(state.kernel, call, with_values=answer != "heuristic")
-            found = {"answer": answer, "choice": choice, "call": description}
+        except MeasureError as error:
+            why_not = str(error)
+        except Exception as error:
+            self._warn(f"a call is not remembered ({shown(error)})")
+            return
+        try:
+            found = {"answer": answer, "choice": choice, "call": description, "why_not": why_not}
             self._session.note(state.identity, self._package_name, features, found)
         except Exception as error:
             self._warn(f"a call is not remembered ({shown(error)})")

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..check import is_descriptor
+from ..errors import MeasureError
 from ..features import dtype_of
 from .identity import Identity
 
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     from ..kernel import Call, Kernel
 
 FILE = "calls.jsonl"
+DESCRIPTOR = ("shape", "strides", "block_shape")
+"""What a tensor descriptor has beside its base, in Triton's names."""
 MOST_VALUES = 65_536
-"""A tensor of up to this many integers is written with its values: offsets and lengths decide what a kernel does."""
+"""A tensor of up to this many integers is written with its values: offsets and lengths decide what a kernel does. A
+larger one, of packed weights or of labels, is written with its least and its largest value, and whether it ascends."""
 
 
 def append(path: Path, identity: Identity, package: str, features: Mapping[str, Any], found: Mapping[str, Any]) -> None:
@@ -71,7 +76,7 @@ def inputs(journal: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
 def to_measure(journal: Path) -> dict[str, list[dict[str, Any]]]:
     """Returns the lines to measure, by kernel: each input that no heuristic decided, once, in order."""
     kernels = ((stem, lines.values()) for stem, lines in inputs(journal).items())
-    found = {k: [line for line in of if line.get("answer") != "heuristic" and line.get("call")] for k, of in kernels}
+    found = {stem: [line for line in lines if line.get("answer") != "heuristic"] for stem, lines in kernels}
     return {stem: lines for stem, lines in found.items() if lines}
 
 
@@ -80,14 +85,16 @@ def key_of(features: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]
     return tuple(str(features[name]) for name in names)
 
 
-def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any] | None:
-    """Describes a call so that it can be made again; ``None`` if an argument cannot be described.
+def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any]:
+    """Describes a call so that it can be made again.
 
     To read the values of a tensor waits for the device, so a call that is not measured later does without.
+
+    Raises:
+        MeasureError: An argument cannot be described.
+
     """
-    described = {name: _describe(value, with_values) for name, value in kernel.named_args(call).items()}
-    if any(value is None for value in described.values()):
-        return None
+    described = {name: _describe(name, value, with_values) for name, value in kernel.named_args(call).items()}
     grids: Any = call.grid
     if callable(grids):
         arguments = {**kernel.defaults, **kernel.named_args(call)}
@@ -97,12 +104,14 @@ def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any] | 
     return {"arguments": described, "grid": grids}
 
 
-def _describe(value: Any, with_values: bool) -> dict[str, Any] | None:
+def _describe(name: str, value: Any, with_values: bool) -> dict[str, Any]:
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
-    if hasattr(value, "data_ptr") and dtype_of(value) is not None:
-        if not hasattr(value, "stride"):
-            return None  # A tensor descriptor.
+    if is_descriptor(value):
+        parts = {part: [int(size) for size in getattr(value, part)] for part in DESCRIPTOR}
+        padding = {"padding": value.padding} if hasattr(value, "padding") else {}
+        return {"descriptor": _describe(name, value.base, with_values), **parts, **padding}
+    if hasattr(value, "data_ptr") and hasattr(value, "stride") and dtype_of(value) is not None:
         tensor: dict[str, Any] = {
             "tensor": str(value.dtype),
             "shape": list(value.shape),
@@ -111,25 +120,32 @@ def _describe(value: Any, with_values: bool) -> dict[str, Any] | None:
         if value.data_ptr() % 16:
             tensor["is_aligned"] = False
         if with_values and not value.dtype.is_floating_point:
-            if value.numel() > MOST_VALUES:
-                return None
-            tensor["values"] = value.tolist()
+            if value.numel() <= MOST_VALUES:
+                tensor["values"] = value.tolist()
+            else:
+                flat = value.flatten()
+                tensor["range"] = [int(flat.min()), int(flat.max())]
+                tensor["ascends"] = bool((flat[1:] >= flat[:-1]).all())
         return tensor
     if type(value).__name__ == "dtype":
         of_torch = type(value).__module__.split(".")[0] == "torch"
         return {"type": str(value)} if of_torch else {"triton": str(value)}
-    return None
+    raise MeasureError(f"the argument {name} is a {type(value).__name__}, which cannot be made again")
 
 
-def restored(described: Mapping[str, Any], tensor: Callable[[Any], Any]) -> Any:
-    """Returns a described argument; ``tensor`` makes one of an element type."""
+def restored(described: Mapping[str, Any], tensor: Callable[[Mapping[str, Any], Any], Any]) -> Any:
+    """Returns a described argument; ``tensor`` makes one of a description and an element type."""
     if "value" in described:
         return described["value"]
+    if "descriptor" in described:
+        made = importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
+        rest = {part: described[part] for part in (*DESCRIPTOR, "padding") if part in described}
+        return made(base=restored(described["descriptor"], tensor), **rest)
     if "triton" in described:
         return importlib.import_module("triton.language").dtype(described["triton"])
     name = str(described.get("tensor", described.get("type")))
     dtype = getattr(importlib.import_module("torch"), name.rpartition(".")[2])
-    return tensor(dtype) if "tensor" in described else dtype
+    return tensor(described, dtype) if "tensor" in described else dtype
 
 
 def _sizes(grid: Any) -> list[int]:

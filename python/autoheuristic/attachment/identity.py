@@ -2,20 +2,15 @@
 
 The name of every file about a kernel ends in a hash of both. So a changed kernel finds no heuristic, and kernels of two
 packages that are the same share one. The device is part of the log and checked by the heuristic itself.
-
-Triton's own ``cache_key`` contains the line at which a kernel begins, so a configuration added above the kernel
-would change it. This hash is of the text alone: the kernel's, that of all functions it calls, and the constants it
-reads.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..environment import file_name
+from ..source import source_hash
 
 if TYPE_CHECKING:
     from ..kernel import Kernel
@@ -49,39 +44,3 @@ def identify(kernel: Kernel) -> Identity:
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
     function = kernel.jit.fn
     return Identity(function.__module__, function.__name__, digest)
-
-
-def source_hash(kernel: Any) -> str:
-    """Returns the hash of a kernel (anything with ``src`` and ``fn``, as ``triton.jit`` makes them)."""
-    digest = hashlib.sha256()
-    seen: set[int] = set()
-    todo = [kernel]
-    while todo:
-        function = todo.pop()
-        if id(function) in seen:
-            continue
-        seen.add(id(function))
-        digest.update(function.src.encode())
-        for name, value in _globals(function.fn):
-            if hasattr(value, "src") and hasattr(value, "fn"):
-                todo.append(value)
-            elif isinstance(value, (int, float, str)) or type(value).__name__ == "constexpr":
-                digest.update(f"{name}={value!r};".encode())
-    return digest.hexdigest()
-
-
-def _globals(function: Any) -> Iterator[tuple[str, Any]]:
-    """Returns the globals that a function names, those of the modules that it names too."""
-    names = sorted(_names(function.__code__))
-    found = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
-    closure = zip(function.__code__.co_freevars, function.__closure__ or ())
-    found += [(name, cell.cell_contents) for name, cell in closure]
-    for name, value in list(found):
-        # Libraries count by their version; only functions of the user's modules are followed.
-        if isinstance(value, ModuleType) and not value.__name__.startswith("triton"):
-            found += [(f"{name}.{inner}", getattr(value, inner)) for inner in names if hasattr(value, inner)]
-    return iter(found)
-
-
-def _names(code: CodeType) -> set[str]:
-    return {*code.co_names, *(n for c in code.co_consts if isinstance(c, CodeType) for n in _names(c))}

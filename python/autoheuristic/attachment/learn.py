@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+from ..environment import counted
 from ..errors import LogError, UsageError
 from ..log import Log
 from ..tools import tool
 
+NO_GAIN = "Measure more"
+"""So begins what ``ah-train`` prints where its heuristic shows no gain on held-out inputs."""
 TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
 
@@ -36,27 +40,43 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
         yield from pool.map(lambda log: _learn(log, words), todo)
 
 
-def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) -> tuple[str, int]:
-    """Learns from a log and writes the heuristic to a file, the model beside the log.
+def heuristic_of(
+    log: Path, heuristic: Path, name: str, words: Sequence[str], model: Path, footer: Mapping[str, Any]
+) -> tuple[str, int]:
+    """Learns from a log and writes the heuristic to a file, with the values of ``footer`` at its end.
 
-    Returns what to tell, and the exit code of ``ah-train``.
+    Where learning shows no gain, the file always takes the best single configuration. Returns what to tell, and the
+    exit code of ``ah-train``.
 
     Raises:
         UsageError: A tool is missing.
 
     """
+    message, code = _learned(log, heuristic, name, words, model, footer)
+    if not code and message.startswith(NO_GAIN):
+        single, code = _learned(log, heuristic, name, [*words, "--max-leaves", "1"], model, footer)
+        message = f"{message}\nUntil then the heuristic is one configuration. {single.splitlines()[0]}"
+    return message, code
+
+
+def _learned(
+    log: Path, heuristic: Path, name: str, words: Sequence[str], model: Path, footer: Mapping[str, Any]
+) -> tuple[str, int]:
     with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
         command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words]
-        command += ["--model", str(log.with_suffix(".model.json")), "--out", folder]
+        command += ["--model", f"{model}.model.json", "--out", folder]
         done = subprocess.run(command, capture_output=True, text=True)
         # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
         for made in Path(folder).glob("*.py"):
+            with open(made, "a", encoding="utf-8") as file:
+                file.writelines(f"\n{key} = {value!r}" for key, value in footer.items())
             made.replace(heuristic)
     if done.returncode == TOO_SMALL:
         try:
             times = Log.read(log).inputs()
             is_one = len({name for of_input in times.values() for name in of_input}) == 1
-            return f"{'times of one configuration' if is_one else f'{len(times)} inputs'} are too few", TOO_SMALL
+            few = "times of one configuration" if is_one else counted(len(times), "input")
+            return f"too little to learn from: {few}", TOO_SMALL
         except (OSError, LogError) as error:
             return str(error), TOO_SMALL
     streams = (done.stderr, done.stdout) if done.returncode else (done.stdout,)
@@ -64,7 +84,7 @@ def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) ->
 
 
 def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:
-    message, code = heuristic_of(log, log.with_suffix(".py"), log.stem, words)
+    message, code = heuristic_of(log, log.with_suffix(".py"), log.stem, words, log.with_suffix(""), {})
     if not code:
         return message, 0
     if code == TOO_SMALL:

@@ -10,7 +10,6 @@ near the best on some input, and a few others, which differ from input to input.
 
 from __future__ import annotations
 
-import functools
 import gc
 import hashlib
 import importlib
@@ -49,9 +48,10 @@ class Recorded:
             UsageError: The kernel is not found, or is another one by now.
 
         """
-        lines = to_measure(journal).get(stem)
+        lines = [line for line in to_measure(journal).get(stem, ()) if line.get("call")]
         if not lines:
             raise UsageError(f"{journal}: expected calls of {stem}, found none")
+        _allocate_scratch()
         self.name, self.compiling_seconds = stem, compiling_seconds
         self._log = journal.parent / f"{stem}.txt"
         self._autotuner = _autotuner(lines[0])
@@ -75,7 +75,7 @@ class Recorded:
         The author answers for the configurations. Some write partial sums whose places depend on the configuration, so
         their buffers differ where the results do not.
         """
-        return Outputs(self.kernel.named_args(call), None, None, compares=False)
+        return Outputs(self.kernel.named_args(call), compares=False)
 
     def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
         """Returns the configurations to measure, of those that pruning leaves, by what the log has so far."""
@@ -128,7 +128,7 @@ def _autotuner(line: Mapping[str, Any]) -> Any:
 
 
 def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
-    arguments = {n: restored(d, functools.partial(_tensor, d)) for n, d in described["arguments"].items()}
+    arguments = {name: restored(argument, _tensor) for name, argument in described["arguments"].items()}
     grids = described["grid"]
     if isinstance(grids, dict):
         sizes = {choice_name(config): tuple(grids[choice_name(config)]) for config in autotuner.configs}
@@ -142,6 +142,19 @@ def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
     return Call(tuple(grids), (), arguments)
 
 
+def _allocate_scratch() -> None:
+    """Gives kernels that make tensor descriptors themselves memory for these; a program that runs them does so too."""
+    import triton
+
+    def allocate(size: int, alignment: int, stream: Any) -> Any:
+        import torch
+
+        return torch.empty(size, device="cuda", dtype=torch.int8)
+
+    if hasattr(triton, "set_allocator"):
+        triton.set_allocator(allocate)
+
+
 def _tensor(described: Mapping[str, Any], dtype: Any) -> Any:
     import torch
 
@@ -152,6 +165,10 @@ def _tensor(described: Mapping[str, Any], dtype: Any) -> Any:
     tensor = torch.as_strided(storage, shape, stride, offset)
     if "values" in described:
         tensor.copy_(torch.tensor(described["values"], dtype=dtype))
+    elif "range" in described:
+        least, most = described["range"]
+        values = torch.randint(least, most + 1, (size + offset,), device="cuda")
+        storage.copy_(values.sort().values if described["ascends"] else values)
     else:
         storage.copy_(torch.randn(size + offset, device="cuda") * 0.1)
     return tensor

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import tools
-from ..errors import INTERRUPTED, LogError, UsageError
+from ..environment import counted
+from ..errors import INTERRUPTED, LogError, MeasureError, UsageError
 from ..log import Log
 from . import calls
 from .calls import key_of
@@ -42,8 +43,14 @@ def replay(folder: Path, max_seconds: float) -> int:
 
     """
     journal = _journal(folder)
-    known = calls.to_measure(journal)
-    inputs = {stem: lines for stem, lines in known.items() if len(_measured(journal, stem, lines)) < len(lines)}
+    inputs, reasons = {}, {}
+    for stem, lines in calls.to_measure(journal).items():
+        can = [line for line in lines if line.get("call")]
+        if len(can) < len(lines):
+            why = next(line.get("why_not", "no call was described") for line in lines if not line.get("call"))
+            reasons[stem] = f"{stem}: {counted(len(lines) - len(can), 'input')} not measured: {why}"
+        if len(_measured(journal, stem, can)) < len(can):
+            inputs[stem] = can
     begin = time.monotonic()
     codes = _all(journal, inputs, max_seconds, [])
     short = {
@@ -52,13 +59,20 @@ def replay(folder: Path, max_seconds: float) -> int:
         if not codes.get(stem) and len(_measured(journal, stem, lines)) < min(LEAST_INPUTS, len(lines))
     }
     if short and INTERRUPTED not in codes.values():
-        tools.say(f"the time is over, and {len(short)} kernels have fewer than {LEAST_INPUTS} inputs: these go on")
+        tools.say(f"the time is over; {counted(len(short), 'kernel')} with fewer than {LEAST_INPUTS} inputs will go on")
         codes |= _all(journal, short, math.inf, ["--num-samples", str(LEAST_INPUTS)])
     if INTERRUPTED in codes.values():
         return INTERRUPTED
-    measured, spent = sum(not code for code in codes.values()), time.monotonic() - begin
-    tools.say(f"{measured} of {len(inputs)} kernels measured in {spent:.0f} s; learn with: autoheuristic learn")
-    return 0 if measured else max(codes.values(), default=0)
+    for reason in reasons.values():
+        tools.say(reason)
+    kernels = counted(len(inputs.keys() | reasons.keys()), "kernel")
+    measured = sum(bool(_measured(journal, stem, lines)) for stem, lines in inputs.items())
+    if not measured and (inputs or reasons):
+        tools.say(f"none of {kernels} is measured")
+        return max(codes.values(), default=0) or MeasureError.exit_code
+    done = f"{measured} of {kernels} measured in {time.monotonic() - begin:.0f} s; " if inputs else ""
+    tools.say(f"{done}learn with: autoheuristic learn")
+    return 0
 
 
 def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str]) -> dict[str, int]:
@@ -92,7 +106,7 @@ def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str])
         for at, (stem, lines) in enumerate(inputs.items()):
             # The next worker imports the package, which takes seconds, while this one measures.
             running, following = following, start(following) if queue else None
-            tools.say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs")
+            tools.say(f"[{at + 1} of {len(inputs)}] {stem}: {counted(len(lines), 'input')}")
             assert running is not None
             codes[stem] = code = running.wait()
             if code == INTERRUPTED:
@@ -122,7 +136,7 @@ def _journal(folder: Path) -> Path:
 
 def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> set[tuple[str, ...]]:
     """Returns the inputs of these lines that the kernel's log holds; none if there is no log with these features."""
-    names = list(lines[0]["features"])
+    names = list(lines[0]["features"]) if lines else []
     try:
         log = Log.read(journal.parent / f"{stem}.txt")
     except (OSError, LogError):
@@ -145,7 +159,7 @@ def table(journal: Path) -> str:
         first = next(iter(lines.values()))
         answers = Counter(line["answer"] for line in lines.values())
         counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
-        shown = f"{first.get('module')}.{first.get('function')}: {len(lines)} inputs ({counts})"
+        shown = f"{first.get('module')}.{first.get('function')}: {counted(len(lines), 'input')} ({counts})"
         measured = _measured(journal, stem, [*lines.values()])
         if unmeasured := [line["features"] for key, line in lines.items() if key not in measured]:
             some = "; ".join(" ".join(f"{k}={v}" for k, v in features.items()) for features in unmeasured[:MOST_SHOWN])

@@ -46,6 +46,9 @@ def _picks(settings: Settings, kernel: Kernel, lines: Iterable[Mapping[str, Any]
     """Returns a compilation for each pick and each kind of call among the lines of a kernel."""
     from triton.runtime.jit import MockTensor
 
+    def stand_in(described: Mapping[str, Any], dtype: Any) -> Any:
+        return MockTensor(dtype)
+
     identity = identify(kernel)
     heuristic = settings.heuristic(identity)
     if heuristic is None:
@@ -57,7 +60,10 @@ def _picks(settings: Settings, kernel: Kernel, lines: Iterable[Mapping[str, Any]
         if line["kernel"] != identity.stem or any(name not in features for name in heuristic.features):
             continue
         pick = next(heuristic.in_order(features, frozenset(kernel.names)), None)
-        if pick is not None and all(argument.get("is_aligned", True) for argument in arguments.values()):
-            call = Call((1,), (), {name: calls.restored(value, MockTensor) for name, value in arguments.items()})
+        # A stand-in for a tensor has no address and is no base of a descriptor.
+        is_plain = all(a.get("is_aligned", True) and "descriptor" not in a for a in arguments.values())
+        if pick is not None and is_plain:
+            restored = {name: calls.restored(value, stand_in) for name, value in arguments.items()}
+            call = Call((1,), (), restored)
             found[pick, kernel.specialization(call)] = Compilation(kernel, call, [kernel.names.index(pick)], fits)
     return list(found.values())

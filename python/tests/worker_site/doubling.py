@@ -12,15 +12,19 @@ import autoheuristic
 
 # Short, because a worker may not claim more time than passed.
 FAKE = Kernel(DEVICE, {16: 0.005, 32: lambda a: 0.003 if a["n"] < 100 else 0.006, 64: 0.004, 128: 0.001})
-CONFIGS = [triton.Config({"BLOCK": block}) for block in FAKE.ms]
+BLOCKS = map(int, os.environ.get("BLOCKS", "16,32,64,128").split(","))
+CONFIGS = [triton.Config({"BLOCK": block}) for block in BLOCKS]
+FAKE.src += os.environ.get("BODY", "")
 FAULT = os.environ.get("FAULT", "")
 if FAULT == "wrong":
     FAKE.faults[128] = "wrong"
 if FAULT == "hang":
     FAKE.ms[128] = lambda a: time.sleep(60)
-if FAULT == "memory":
+if FAULT in ("memory", "held"):
     OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {})
     FAKE.faults[128] = OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+if FAULT == "arguments":
+    FAKE.faults = dict.fromkeys(FAKE.ms, TypeError("missing a required argument: 'm'"))
 if FAULT == "remade":
     FAKE.faults[128] = AssertionError("is pruned")
 if FAULT == "too large":
@@ -31,6 +35,8 @@ def prune(configs, named, **kwargs):
     if FAULT == "remade":
         # As the attention of Triton's tutorial: new objects, one of them of no configuration.
         return [triton.Config({"BLOCK": block}) for block in (16, 32, 64, 8)]
+    if FAULT == "pruner":
+        return [c for c in configs if named["K"] > c.kwargs["BLOCK"]]
     return [c for c in configs if c.kwargs["BLOCK"] != 128] if FAULT == "pruned" else configs
 
 
@@ -41,14 +47,14 @@ other = 5
 
 
 @kernel.example
-def example(n, x_dtype: str = "torch.float32", note=""):
+def example(n, x_dtype: str = "torch.float32", rows=1, note: str = ""):
     print("half a line of the example", end="")
-    if n == 13:
-        raise ValueError("13 is unlucky")
+    if n == 13 or FAULT == "example":
+        raise ValueError(f"{n} is unlucky")
     if FAULT == "lost" and n == 77:
         FAKE.faults[32] = "lost"
     x, y = tensors()
-    return (1,), (x, y, n if n != 14 else 15), {"m": 5}
+    return (rows + 0,), (x, y, n if n != 14 else 15), {"m": 5}
 
 
 @featureless.example

@@ -17,5 +17,7 @@ import autoheuristic.device  # noqa: E402
 
 DEVICE = fake_device.Device()
 driver.set_active(DEVICE)
+if os.environ.get("FAULT") == "held":
+    autoheuristic.device.held_by_others = lambda: 70 << 30
 if os.environ.get("FAULT") != "no GPU":
     autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)

@@ -36,6 +36,10 @@ if ! { python_has pytest && [ -x $venv/bin/zizmor ] && { has clang || [ -x $venv
     echo "pip cannot install ${wanted[*]} into $venv: see the skipped steps"
   fi
 fi
+# Apart from the others: Ray has no wheel for some systems, and what else is tested does not need it.
+if [ $name = test ] && ! python_has ray; then
+  $python -m pip install --quiet --disable-pip-version-check ray || echo "pip cannot install ray into $venv: see the skipped tests"
+fi
 export PATH=$PATH:$PWD/$venv/bin # Last: the machine's own tools come first.
 
 echo "Steps, with their seconds here the last time:"

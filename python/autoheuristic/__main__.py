@@ -70,6 +70,21 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_worker)
 
     command = commands.add_parser(
+        "fleet",
+        usage="autoheuristic fleet [--ray ADDRESS] --shards N [--folder DIR] -- ah-collect --draws N ...",
+        help="measure on the nodes of a Ray cluster",
+        description="Each shard is a Ray task that runs ah-collect on a free device; a shard whose node dies goes on "
+        "elsewhere. DIR gets a log for each shard and one for each kind of device.",
+    )
+    command.add_argument("--ray", metavar="ADDRESS", default="auto", help="[auto]: the cluster of this machine")
+    command.add_argument("--shards", type=int, required=True, help="parts of the sequence: 4 to 16 for each device")
+    command.add_argument("--folder", type=Path, default=Path("fleet"), help="[%(default)s]")
+    command.add_argument("--gpus", type=float, default=0.0, help="GPUs that Ray reserves for a shard [0]")
+    command.add_argument("--cpus", type=float, default=1.0, help="processors that Ray reserves for a shard [1]")
+    command.add_argument("--hang-seconds", type=float, default=600.0, help="start a shard again after such a pause [600]")
+    command.set_defaults(run=_fleet)
+
+    command = commands.add_parser(
         "attach",
         usage="autoheuristic attach PACKAGE... [--mode MODE] [--folder DIR] [--max-seconds S] -- PROGRAM...",
         help="run a program whose packages ask heuristics",
@@ -133,6 +148,21 @@ def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
 
         return serve(lambda: Recorded(stem, options.journal, options.compiling_seconds), options.after)
     return serve(lambda: Example(find_kernel(options.kernel), [*filter(None, options.observed.split(","))]))
+
+
+def _fleet(options: argparse.Namespace, words: Sequence[str]) -> int:
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{sys.executable} has no Ray: pip install 'autoheuristic[ray]'") from error
+    from .fleet import fleet
+
+    try:
+        ray.init(address=options.ray, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, ValueError) as error:
+        raise UsageError(f"no Ray cluster at {options.ray} ({error}); start one: ray start --head") from error
+    resources = {"num_gpus": options.gpus, "num_cpus": options.cpus}
+    return fleet(words, options.folder, options.shards, options.hang_seconds, resources)
 
 
 def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:

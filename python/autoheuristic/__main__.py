@@ -58,12 +58,15 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--inputs", type=Path, required=True, help="a CSV file: a line for each shape")
     command.add_argument("--log", type=Path, help="where the times go [MODULE.KERNEL.txt]")
     command.add_argument("--out", type=Path, help="where the heuristic goes [beside the source]")
+    command.add_argument("--same-bits", action="store_true", help="pick only among configurations of equal outputs")
+    command.add_argument("--invariant", action="append", default=[], metavar="FEATURE", help="or one over this feature")
     _seconds(command)
     command.set_defaults(run=_tune)
 
     command = commands.add_parser("worker", help="answer the requests of ah-collect (docs/workers.md)")
     command.add_argument("kernel", metavar="MODULE:KERNEL", help="one under tune, or attach:KERNEL_HASH of a journal")
     command.add_argument("--journal", type=Path, help="the journal of attach:KERNEL_HASH")
+    command.add_argument("--bits", type=Path, help="a file that gets the digests of outputs")
     command.add_argument("--observed", default="", help="features that only the calls show, such as grid_0,grid_1")
     command.add_argument("--compiling-seconds", type=float, default=600.0, help="leave out what takes longer")
     command.add_argument("--after", type=int, help="use the device when this process has ended")
@@ -147,7 +150,8 @@ def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
         from .attachment.recorded import Recorded
 
         return serve(lambda: Recorded(stem, options.journal, options.compiling_seconds), options.after)
-    return serve(lambda: Example(find_kernel(options.kernel), [*filter(None, options.observed.split(","))]))
+    observed = [*filter(None, options.observed.split(","))]
+    return serve(lambda: Example(find_kernel(options.kernel), observed), bits=options.bits)
 
 
 def _fleet(options: argparse.Namespace, words: Sequence[str]) -> int:

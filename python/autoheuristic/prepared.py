@@ -26,6 +26,8 @@ class PreparedInput:
         """The configurations whose results the outputs keep; ``None`` before they ran."""
         self._failed: dict[int, str | MeasureError] = {}
         """The configurations that did not run, of those that the sample tried."""
+        self.bits: dict[int, list[int]] | None = None
+        """Where it is a dictionary, a check notes the bits of each right result that two runs agree in."""
         self._ran: set[int] = set()
 
     def check(self, choices: Sequence[int], each: Callable[[], None]) -> dict[int, str]:
@@ -56,7 +58,14 @@ class PreparedInput:
         for i, errors in queued.items():
             if wrong := _on_device(self._outputs.wrong, errors):
                 failed[i] = wrong
+        if self.bits is not None:
+            twice = {i: [self._bits_of(i) for _ in range(2)] for i in queued if i not in failed}
+            self.bits |= {i: first for i, (first, second) in twice.items() if first == second}
         return failed
+
+    def _bits_of(self, index: int) -> list[int]:
+        self._run(index)
+        return [int(digest) for digest in _on_device(self._outputs.digest)]
 
     def time(self, choices: Sequence[int], runs: Sequence[int], cold: bool) -> list[float]:
         """Returns the milliseconds of one sample of each, the mean of ``runs`` runs; all are queued at once.

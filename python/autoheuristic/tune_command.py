@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import outcomes, tools
+from . import outcomes, same_bits, tools
 from .attachment.learn import TOO_SMALL, heuristic_of
 from .environment import counted, file_name
 from .errors import AutoHeuristicError, LogError, MeasureError, UsageError, shown
@@ -41,7 +41,10 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     begin = time.monotonic()
     tools.say(f"importing {options.kernel}")
     tuner = find_kernel(options.kernel)
-    heuristic, log = options.out or heuristic_file(tuner), options.log or Path(f"{stem(tuner)}.txt")
+    heuristic, log = (
+        options.out or heuristic_file(tuner),
+        options.log or Path(f"{stem(tuner)}{'.same_bits' * options.same_bits}.txt"),
+    )
     if not options.out and not Path(tuner.base_fn.__code__.co_filename).parent.is_dir():
         raise UsageError(f"{options.kernel}: the kernel is in no file, so nothing can lie beside it; give --out FILE")
     heuristic.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +64,8 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
         f"{choices * COMPILING / cores:.0f} s to compile for each kind of arguments on {counted(cores, 'core')}, then "
         f"about {len(rows) * (SHAPE + choices * CELL):.0f} s to measure{ends}"
     )
+    bits = log.with_suffix(".bits.jsonl")
+    worker += ["--bits", str(bits)] if options.same_bits else []
     limit = ["--max-seconds", f"{options.max_seconds:.0f}"] if is_limited else []
     records = outcomes.size(log)
     code = tools.run(tools.collecting(worker, ["--inputs", str(inputs), "-o", str(log), *limit]))
@@ -77,12 +82,13 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
         "COMMAND": shlex.join(["autoheuristic", "tune", options.kernel, "--inputs", str(options.inputs)]),
     }
     with tempfile.TemporaryDirectory() as folder:
-        learned = _of_these(log, tuner.kernel.names, Path(folder))
+        learned = _of_these(log, tuner.kernel.names, Path(folder), options.same_bits)
+        table = same_bits.restrict(learned, bits, options.invariant) if options.same_bits else []
         message, code = heuristic_of(learned, heuristic, file_name(tuner.name), words, log.with_suffix(""), footer)
     if code:
         tools.say(f"error: {message}; add lines to {options.inputs}" if code == TOO_SMALL else message)
         return code
-    print("\n".join([message, *outcomes.failures(log, len(times), choices)]), flush=True)
+    print("\n".join([message, *table, *outcomes.failures(log, len(times), choices)]), flush=True)
     if reasons:
         tools.say(f"{counted(len(reasons), 'measurement')} missing, the first one because: {reasons[0]}")
     asks = f"pass heuristic={str(heuristic)!r} to it" if options.out else "autoheuristic.tune asks it from now on"
@@ -142,10 +148,10 @@ def _continue(log: Path, example: Example) -> None:
         part.replace(log)
 
 
-def _of_these(log: Path, names: Sequence[str], folder: Path) -> Path:
+def _of_these(log: Path, names: Sequence[str], folder: Path, is_copied: bool) -> Path:
     """Returns a log without configurations that the kernel no longer has: this one, or a copy in the folder."""
     found = Log.read(log)
-    if set(found.choices) <= set(names):
+    if set(found.choices) <= set(names) and not is_copied:
         return log
     found.write(folder / log.name, names)
     return folder / log.name

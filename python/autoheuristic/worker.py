@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any, Callable
 
 from . import device
@@ -55,8 +56,9 @@ Answer = Mapping[str, Any]
 class Worker:
     """Answers requests about one kernel."""
 
-    def __init__(self, source: Any):
-        """Of a kernel with inputs: an ``Example``, or what has its members."""
+    def __init__(self, source: Any, bits: Path | None = None):
+        """Of a kernel with inputs: an ``Example``, or what has its members; ``bits`` gets the digests of outputs."""
+        self._bits_file = bits
         self._source, self._kernel = source, source.kernel
         self._index = self._kernel.index
         self._offered: frozenset[int] = frozenset()
@@ -126,6 +128,7 @@ class Worker:
             kind, call, kept = self._planned(request["context"])
             kept = self._compiled_now([(kind, call, kept)], kept)
             self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
+            self._input.bits, self._context = None if self._bits_file is None else {}, request["context"]
         except Exception as error:
             # The example's, or of the memory; a lost device is told apart, so that another process takes over.
             found = fault(error, "the input") if isinstance(error, RuntimeError) else error
@@ -202,6 +205,11 @@ class Worker:
         assert self._input is not None
         choices = [self._index[cell["choice"]] for cell in cells]
         failed = self._input.check(choices, self._alive)
+        if self._bits_file is not None and self._input.bits is not None:
+            bits = {self._kernel.names[i]: digests for i, digests in self._input.bits.items()}
+            with open(self._bits_file, "a", encoding="utf-8") as file:
+                values = [self._context[name] for name in self._source.columns]
+                file.write(json.dumps({"input": values, "bits": bits}) + "\n")
         return [{"failed": failed[i]} if i in failed else {} for i in choices]
 
     def _timed(self, cells: Sequence[Mapping[str, Any]]) -> list[Answer]:
@@ -218,10 +226,10 @@ class Worker:
         return [{"ms": ms} if bad is None else {"failed": f"a sample took {bad} ms"} for ms, bad in zip(times, wrong)]
 
 
-def serve(find: Callable[[], Any], after: int | None = None) -> int:
+def serve(find: Callable[[], Any], after: int | None = None, bits: Path | None = None) -> int:
     """Answers the requests on standard input until it ends. ``find`` returns an ``Example`` or the like.
 
-    The device is used when the process ``after`` has ended.
+    The device is used when the process ``after`` has ended. ``bits`` is a file for the digests of outputs.
     """
     # Answers alone go to standard output.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -233,7 +241,7 @@ def serve(find: Callable[[], Any], after: int | None = None) -> int:
         request = json.loads(line)
         try:
             if worker is None:
-                worker = Worker(find())
+                worker = Worker(find(), bits)
                 gc.freeze()
             signs = _signs_of_life(out, request["id"])
             while after is not None and request["request"] != "describe" and _runs(after):

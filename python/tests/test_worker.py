@@ -375,3 +375,12 @@ def test_configurations_that_fail_everywhere_are_in_the_verdict(tmp_path):
     count = len({*SIZES} - {13, 14})
     start = f"  {N128}: on {count} of {count} inputs ({count} wrong, 0 of them slightly): wrong result: 'y'"
     assert failed[1].startswith(start), failed
+
+
+def test_with_the_same_bits_only_equal_configurations_are_learned_from(tmp_path):
+    words = shapes(tmp_path, *(f"{n},torch.float32" for n in SIZES))
+    done = tune(tmp_path, *words, "--same-bits", FAULT="wrong")
+    assert done.returncode == 0, done.stderr
+    assert "of 3 configurations that run on all inputs: 1\n" in done.stdout, done.stdout
+    assert (tmp_path / "mine.double.same_bits.txt").exists() and not (tmp_path / "mine.double.txt").exists()
+    assert N128 not in (tmp_path / "mine.double.heuristic.py").read_text().split("MEASURED")[0]

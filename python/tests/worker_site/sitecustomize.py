@@ -13,10 +13,12 @@ fake_triton.install()
 
 from triton.runtime import driver  # noqa: E402
 
+import autoheuristic.check  # noqa: E402
 import autoheuristic.device  # noqa: E402
 
 DEVICE = fake_device.Device()
 driver.set_active(DEVICE)
+autoheuristic.check._digest = lambda tensor: hash(tuple(tensor.values)) % 2**40
 if os.environ.get("FAULT") == "held":
     autoheuristic.device.held_by_others = lambda: 70 << 30
 if os.environ.get("FAULT") != "no GPU":

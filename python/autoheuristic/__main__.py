@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--folder", type=Path, default=Path("fleet"), help="[%(default)s]")
     command.add_argument("--gpus", type=float, default=0.0, help="GPUs that Ray reserves for a shard [0]")
     command.add_argument("--cpus", type=float, default=1.0, help="processors that Ray reserves for a shard [1]")
-    command.add_argument("--hang-seconds", type=float, default=600.0, help="start a shard again after such a pause [600]")
+    command.add_argument("--hang-seconds", type=float, default=600.0, help="start a shard again after this pause [600]")
     command.set_defaults(run=_fleet)
 
     command = commands.add_parser(

@@ -213,7 +213,7 @@ def _state(ended: ray.ObjectRef) -> str:
     try:
         ray.get(ended)
     except UsageError as error:
-        raise UsageError(str(error.cause)) from None
+        raise UsageError(str(getattr(error, "cause", error))) from None  # Ray's error is one of both classes.
     except ray.exceptions.RayTaskError as error:
         return f"failed: {error.cause}"
     except ray.exceptions.RayError:

@@ -17,7 +17,7 @@ SEED ?= 1
 MAX_RISK ?= 0.05
 BACKEND ?= auto
 
-.PHONY: help setup pipeline check test proofs lint bench check-generated examples package docs
+.PHONY: help setup pipeline check test cases proofs lint bench check-generated examples package docs
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ test: ## Formats, lints and tests everything; CI runs exactly this
 
 proofs: ## Minutes of stress and simulation: kills, races, the promise where the truth is known, the wheel
 	scripts/proofs.sh
+
+cases: ## Tables and logs that were once misread: which are kept (needs ../shared/cases)
+	cargo test -p ah-train --test it cases:: -- --nocapture
 
 lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check

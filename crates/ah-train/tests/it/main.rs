@@ -5,6 +5,7 @@ mod adapt;
 mod bad_input;
 mod book;
 mod boosted;
+mod cases;
 mod categories;
 mod chromium;
 mod common;

@@ -3,7 +3,7 @@
 
     python3 scripts/attach/measure.py all --wheels DIR --tools DIR --out DIR
     python3 scripts/attach/measure.py fla …         # chunk_gla and chunk_delta_rule
-    python3 scripts/attach/measure.py others …      # liger, cut_cross_entropy, torchao, flag_gems
+    python3 scripts/attach/measure.py others …      # liger, cut_cross_entropy, torchao, flash_swiglu_mlp, late_interaction_kernels, flag_gems
     python3 scripts/attach/measure.py before …      # fla's own autotuner in a fresh process: minutes
 
 For each operation: runs shapes under --mode collect, measures and learns, times the first calls of a fresh process with an empty Triton cache, and compares

@@ -1,4 +1,4 @@
-"""What the comparison of `attach` runs: operations of five packages, with shapes to learn from and unseen ones.
+"""What the comparison of `attach` runs: operations of seven packages, with shapes to learn from and unseen ones.
 
 Each workload makes the arguments of one shape and returns a function that runs the operation on them.
 """
@@ -155,6 +155,24 @@ def flag_gems_ops(m, n, k):
     )
 
 
+def swiglu(batch, length, width):
+    import torch
+    from flash_swiglu_mlp import FlashSwiGLUMLP
+
+    mlp = FlashSwiGLUMLP(width, 11 * width // 4, device="cuda", dtype=torch.bfloat16)
+    x = _leaf(batch, length, width)
+    out = torch.randn_like(x)
+    return lambda: torch.autograd.grad(mlp(x), x, out)
+
+
+def maxsim(queries, query_length, documents, document_length):
+    import torch
+    from late_interaction_kernels import maxsim as op
+
+    q, d = _leaf(queries, query_length, 128).detach(), _leaf(documents, document_length, 128).detach()
+    return lambda: op(q, d)
+
+
 def forget_flag_gems():
     """Empties the kernels' own tables of launches, which `libentry` keeps above the autotuners."""
     from flag_gems.utils.libentry import LibEntry
@@ -196,6 +214,27 @@ WORKLOADS = {
     ),
     "torchao int8 mm": Workload("torchao", int8_mm, PRODUCT_FIRST, product_shape),
     "torchao fp8 quantization": Workload("torchao", fp8_quantization, PRODUCT_FIRST, product_shape),
+    # Through tensor descriptors.
+    "swiglu": Workload(
+        "flash_swiglu_mlp",
+        swiglu,
+        [{"batch": b, "length": n, "width": 1024} for b, n in ((1, 2048), (4, 512), (2, 777))],
+        _sizes(batch=[1, 2, 3, 4, 6, 8], length=range(40, 2600, 8), width=[1024]),
+    ),
+    "maxsim": Workload(
+        "late_interaction_kernels",
+        maxsim,
+        [
+            {"queries": q, "query_length": 32, "documents": d, "document_length": n}
+            for q, d, n in ((16, 1000, 180), (1, 5000, 256), (64, 200, 300))
+        ],
+        _sizes(
+            queries=[1, 4, 16, 64],
+            query_length=[32],
+            documents=[16, 100, 500, 1000, 4000],
+            document_length=range(64, 520, 4),
+        ),
+    ),
     "flag_gems": Workload(
         "flag_gems", flag_gems_ops, PRODUCT_FIRST, product_shape, collecting=75.0, forget=forget_flag_gems
     ),

@@ -2,9 +2,10 @@
 
 use ah_model::Context;
 
-/// Returns the strides of a dense `rows × columns` matrix in elements; a transposed one is the transposed view of a row-major
+/// The strides of a dense `rows × columns` matrix in elements; a transposed one is the transposed view of a row-major
 /// matrix.
-pub fn dense<T: From<u8>>(transposed: bool, (rows, columns): (T, T)) -> (T, T) {
+pub fn dense<T: From<u8>>(transposed: bool, shape: (T, T)) -> (T, T) {
+    let (rows, columns) = shape;
     if transposed { (T::from(1), rows) } else { (columns, T::from(1)) }
 }
 
@@ -45,7 +46,7 @@ pub struct Padding {
 }
 
 impl Padding {
-    /// Returns the number of elements that padding adds to a size.
+    /// The number of elements that padding adds to a size.
     pub fn length(self, size: u64) -> u64 {
         if self.keeps_one && size == 1 { 0 } else { size.next_multiple_of(self.alignment) - size }
     }
@@ -91,12 +92,13 @@ pub fn size(context: &Context, name: &str, most: u32) -> Result<usize, String> {
 pub fn strides(
     context: &Context,
     mat: &str,
-    (rows, columns): (usize, usize),
+    shape: (usize, usize),
     most: u32,
 ) -> Result<(usize, usize), String> {
+    let (rows, columns) = shape;
     let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"), most);
     let found = (stride(0)?, stride(1)?);
-    let dense = [false, true].map(|transposed| dense(transposed, (rows, columns)));
+    let dense = [false, true].map(|transposed| dense(transposed, shape));
     if dense.contains(&found) {
         return Ok(found);
     }

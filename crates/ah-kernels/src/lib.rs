@@ -11,7 +11,7 @@ pub mod cuda;
 mod features;
 
 /// Serves a collector over standard input and output, see [`ah_measure::serve()`].
-pub type Server = Box<dyn FnOnce() -> std::io::Result<()>>;
+pub type ServeFn = Box<dyn FnOnce() -> std::io::Result<()>>;
 
 #[cfg(test)]
 mod tests {

@@ -10,12 +10,12 @@ use ah_types::Optimization;
 
 use ah_measure::BenchmarkRunner;
 
-use crate::Server;
+use crate::ServeFn;
 
-/// Returns a worker that measures this optimization on the processor, or `None` if there is none.
-pub fn server(optimization: Optimization) -> Option<Server> {
+/// A worker that measures this optimization on the processor, or `None` if there is none.
+pub fn serve_fn(optimization: Optimization) -> Option<ServeFn> {
     /// Without the threads of its kernels, the worker says why.
-    fn over<R: BenchmarkRunner + 'static>(new: fn(Optimization) -> R, optimization: Optimization) -> Server {
+    fn over<R: BenchmarkRunner + 'static>(new: fn(Optimization) -> R, optimization: Optimization) -> ServeFn {
         Box::new(move || ah_measure::serve(clock::start_threads().map(|()| new(optimization))))
     }
     Some(match optimization.name.as_str() {

@@ -12,7 +12,7 @@ pub(super) const LARGEST: u32 = 1 << 30;
 /// Most elements of an operand: 4 GiB.
 const MAX_ELEMENTS: usize = 1 << 30;
 
-/// Returns the number of elements of a `rows × cols` array.
+/// The number of elements of a `rows × cols` array.
 pub(super) fn elements(rows: usize, cols: usize) -> Result<usize, Failure> {
     let count = rows.checked_mul(cols).filter(|n| *n <= MAX_ELEMENTS);
     count

@@ -68,7 +68,7 @@ impl ProductRunner {
         }
     }
 
-    /// Returns the shape and the strides of both operands.
+    /// The shape and the strides of both operands.
     fn shape(&self, context: &Context) -> Result<[Layouts; 2], String> {
         let of_all =
             [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")];

@@ -9,8 +9,10 @@ use super::error::CudaError;
 
 /// PyTorch's allocator aligns to the same number of bytes; alignment decides which kernels are fast.
 const ALIGNMENT: usize = 512;
-/// The least size of an allocation, so that the arena rarely grows.
+/// The least size of an allocation, so that the arena rarely grows; half of what is free where that is less.
 const LEAST: usize = 1 << 30;
+/// The share of the device's memory that no input may exceed: the driver, cuBLAS and the clock hold the rest.
+const MOST_PERCENT: usize = 95;
 
 /// A range of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Returns the buffer from this byte on.
+    /// The buffer from this byte on.
     pub(crate) fn from(self, byte: usize) -> Self {
         assert!(byte <= self.bytes, "byte {byte} of {}", self.bytes);
         Self { address: self.address + byte as u64, bytes: self.bytes - byte }
@@ -63,27 +65,23 @@ impl Drop for Allocation {
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
     block: Option<Allocation>,
-    /// Bytes that were free before the first block.
-    room: Option<usize>,
 }
 
 impl Arena {
     pub(crate) fn new(context: &Arc<CudaContext>) -> Self {
-        Self { context: Arc::clone(context), block: None, room: None }
+        Self { context: Arc::clone(context), block: None }
     }
 
-    /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
+    /// New buffers of these sizes. The buffers of earlier calls become invalid.
     ///
     /// # Errors
-    /// [`CudaError::TooLarge`] if they can never fit, else the driver's error.
+    /// [`CudaError::TooLarge`] if they can never fit, else the driver's error: another program may hold the memory.
     pub(crate) fn cut(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
-        if total > self.room()? {
-            return Err(CudaError::TooLarge { bytes: total });
-        }
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {
             self.block = None;
-            self.block = Some(Allocation::new(&self.context, total.max(LEAST))?);
+            let (free, memory) = result::mem_get_info().map_err(CudaError::driver("ask for free memory"))?;
+            self.block = Some(Allocation::new(&self.context, block_bytes(total, free, memory)?)?);
         }
         let mut address = self.block.as_ref().map_or(0, |b| b.buffer.address);
         let cut = |bytes: &usize| {
@@ -93,12 +91,29 @@ impl Arena {
         };
         Ok(bytes.iter().map(cut).collect())
     }
-    /// Returns the bytes that this process could have. All other allocations are made before the first input.
-    fn room(&mut self) -> Result<usize, CudaError> {
-        if let Some(room) = self.room {
-            return Ok(room);
-        }
-        let (free, _) = result::mem_get_info().map_err(CudaError::driver("ask for free memory"))?;
-        Ok(*self.room.insert(free))
+}
+
+/// The size of a block for `total` bytes, where `free` of the device's `memory` are free.
+fn block_bytes(total: usize, free: usize, memory: usize) -> Result<usize, CudaError> {
+    if total > memory / 100 * MOST_PERCENT {
+        return Err(CudaError::TooLarge { bytes: total });
+    }
+    Ok(total.max(LEAST.min(free / 2)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn a_block_is_no_larger_than_what_is_free() {
+        let memory = 80 << 30;
+        assert_eq!(block_bytes(MIB, memory, memory).unwrap(), LEAST);
+        assert_eq!(block_bytes(MIB, 700 * MIB, memory).unwrap(), 350 * MIB, "it fits, though no GiB is free");
+        // The driver refuses this one: another program holds the memory, and a later run measures the input.
+        assert_eq!(block_bytes(900 * MIB, 700 * MIB, memory).unwrap(), 900 * MIB);
+        assert!(matches!(block_bytes(77 << 30, 700 * MIB, memory), Err(CudaError::TooLarge { .. })));
     }
 }

@@ -135,7 +135,7 @@ impl Clock {
     }
 }
 
-/// Returns the times of this many samples, in milliseconds. `read` takes a number of samples with a lead; late ones are taken
+/// The times of this many samples, in milliseconds. `read` takes a number of samples with a lead; late ones are taken
 /// again with a longer lead, and of several late readings the least counts.
 fn in_time<E>(samples: u32, mut read: impl FnMut(usize, u32) -> Result<Vec<Reading>, E>) -> Result<Times, E> {
     let mut times = vec![f64::INFINITY; samples as usize];

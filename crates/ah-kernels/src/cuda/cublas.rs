@@ -30,7 +30,9 @@ impl Cublas {
         let bytes = if gpu.identity.capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
         let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;
-        let cublas = Self { handle: Owned::new(handle, result::destroy_handle), _workspace: workspace };
+        // SAFETY: the handle is new, and this is its destructor.
+        let owned = unsafe { Owned::new(handle, result::destroy_handle) };
+        let cublas = Self { handle: owned, _workspace: workspace };
         let buffer = cublas._workspace.buffer;
         // SAFETY: handle, stream and workspace are alive, and the workspace lives as long as the handle.
         unsafe {

@@ -77,7 +77,9 @@ impl CublasLt {
         Library::CublasLt.require()?;
         let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
         let handle = result::create_handle().map_err(lt("open cuBLASLt"))?;
-        Ok(Self { handle: Owned::new(handle, result::destroy_handle), workspace })
+        // SAFETY: the handle is new, and this is its destructor.
+        let handle = unsafe { Owned::new(handle, result::destroy_handle) };
+        Ok(Self { handle, workspace })
     }
 
     /// Plans `product` with `algorithm`; `None` if the algorithm does not support the product.
@@ -152,11 +154,12 @@ impl CublasLt {
         .map_err(lt("multiply with cuBLASLt"))
     }
 
-    /// Returns the algorithms that cuBLASLt's own heuristic proposes for a product, best first.
+    /// The algorithms that cuBLASLt's own heuristic proposes for a product, best first.
     fn proposals(&self, product: &Product) -> Result<Vec<Algorithm>, CudaError> {
         let described = ProductDescription::new(product)?;
         let preference = result::create_matmul_pref().map_err(lt("ask cuBLASLt"))?;
-        let preference = Owned::new(preference, result::destroy_matmul_pref);
+        // SAFETY: the preference is new, and this is its destructor.
+        let preference = unsafe { Owned::new(preference, result::destroy_matmul_pref) };
         let mut results = [no_result(); PROPOSALS];
         let mut count = 0;
         // SAFETY: everything that is pointed to outlives the calls.
@@ -190,7 +193,7 @@ impl CublasLt {
         Ok(found.filter(|r| r.state.result().is_ok()).filter_map(|r| attributes(&r.algo)).collect())
     }
 
-    /// Returns the algorithms that are proposed most often for a fixed set of products, so that every
+    /// The algorithms that are proposed most often for a fixed set of products, so that every
     /// machine with this library and device offers the same: `count` for each of 16-bit floats, float32 and
     /// TF32. Earlier proposals weigh more.
     pub(crate) fn survey(&self, counts: [usize; 3]) -> Result<Vec<Algorithm>, CudaError> {
@@ -293,12 +296,14 @@ impl ProductDescription {
             // A row-major matrix is its transposed matrix in columns.
             let (rows, columns) = if m.is_column_major() { (m.rows, m.columns) } else { (m.columns, m.rows) };
             result::create_matrix_layout(lt_type(m.element), rows as u64, columns as u64, m.leading() as i64)
-                .map(|layout| Owned::new(layout, result::destroy_matrix_layout))
+                // SAFETY: the layout is new, and this is its destructor.
+                .map(|layout| unsafe { Owned::new(layout, result::destroy_matrix_layout) })
                 .map_err(lt(doing))
         };
         let layouts = [layout(&product.b)?, layout(&product.a)?, layout(&product.c)?];
         let operation = result::create_matmul_desc(compute_type(product), sys::cudaDataType_t::CUDA_R_32F);
-        let operation = Owned::new(operation.map_err(lt(doing))?, result::destroy_matmul_desc);
+        // SAFETY: the description is new, and this is its destructor.
+        let operation = unsafe { Owned::new(operation.map_err(lt(doing))?, result::destroy_matmul_desc) };
         use sys::cublasLtMatmulDescAttributes_t as Desc;
         for (attribute, matrix) in
             [(Desc::CUBLASLT_MATMUL_DESC_TRANSA, &product.b), (Desc::CUBLASLT_MATMUL_DESC_TRANSB, &product.a)]

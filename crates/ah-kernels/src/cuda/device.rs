@@ -41,7 +41,7 @@ pub(crate) struct Kernel {
     shared_memory: Arc<AtomicU32>,
 }
 
-/// Returns the number of GPUs.
+/// The number of GPUs.
 ///
 /// # Errors
 /// The driver is missing or does not work.
@@ -119,7 +119,7 @@ impl Gpu {
         })
     }
 
-    /// Returns the device, for logs.
+    /// The device, for logs.
     pub(crate) fn device(&self) -> Device {
         Device::Cuda(self.identity.clone())
     }
@@ -137,7 +137,7 @@ impl Gpu {
         self.arena.borrow_mut().cut(bytes)
     }
 
-    /// Returns the kernel `function` of `source` under these definitions, compiled and loaded once.
+    /// The kernel `function` of `source` under these definitions, compiled and loaded once.
     pub(crate) fn kernel(
         &self,
         source: Source,
@@ -170,7 +170,7 @@ impl Gpu {
         new.par_iter().for_each(|(source, defines)| _ = compiler.compile(*source, defines));
     }
 
-    /// Returns the limits that our own kernels depend on.
+    /// The limits that our own kernels depend on.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             capability: self.identity.capability,
@@ -218,11 +218,11 @@ impl Gpu {
     }
 
     /// Waits for all work and copies to the host.
-    pub(crate) fn read<T: Copy + Default>(&self, buffer: Buffer, len: usize) -> Result<Vec<T>, CudaError> {
+    pub(crate) fn read<T: Plain>(&self, buffer: Buffer, len: usize) -> Result<Vec<T>, CudaError> {
         assert!(len * size_of::<T>() <= buffer.bytes, "reading past the end of a buffer");
         self.wait()?;
         let mut host = vec![T::default(); len];
-        // SAFETY: both sides have `len` elements, and T is plain data here (numbers).
+        // SAFETY: both sides have `len` elements, and any bytes are a value of T.
         unsafe { result::memcpy_dtoh_sync(&mut host, buffer.address) }
             .map_err(CudaError::driver("copy from the device"))?;
         Ok(host)
@@ -252,7 +252,17 @@ impl Kernel {
     }
 }
 
-/// Returns the CUDA version that the driver supports.
+/// A type that any bytes are a value of; a `bool` is none.
+///
+/// # Safety
+/// Every pattern of its bits is valid.
+pub(crate) unsafe trait Plain: Copy + Default {}
+// SAFETY: unsigned integers have no invalid pattern.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for u32 {}
+
+/// The CUDA version that the driver supports.
 fn driver_supports() -> Result<(i32, i32), CudaError> {
     let mut version = 0;
     // SAFETY: `version` is a valid place to write to.

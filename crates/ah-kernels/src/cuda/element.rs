@@ -32,7 +32,7 @@ macro_rules! elements {
                 [$($torch),*][self as usize]
             }
 
-            /// Returns the size of one number.
+            /// The size of one number.
             pub fn bytes(self) -> usize {
                 [$($bytes),*][self as usize]
             }
@@ -51,17 +51,17 @@ impl Element {
     /// The floats that matrices of products have.
     pub(crate) const FLOATS: [Self; 3] = [Self::F16, Self::Bf16, Self::F32];
 
-    /// Returns the name without PyTorch's, for example `float32`.
+    /// The name without PyTorch's, for example `float32`.
     pub fn name(self) -> &'static str {
         self.torch().trim_start_matches("torch.")
     }
 
-    /// Returns the type's number in CUDA sources.
+    /// The type's number in CUDA sources.
     pub(crate) fn code(self) -> i32 {
         self as i32
     }
 
-    /// Returns the allowed difference between two results, as a share of the largest magnitude: kernels add in
+    /// The allowed difference between two results, as a share of the largest magnitude: kernels add in
     /// different orders. Integers must be equal.
     pub(crate) fn tolerance(self) -> f64 {
         match self {
@@ -73,7 +73,7 @@ impl Element {
         }
     }
 
-    /// Returns the relative error of one rounding to this type of a matrix's floats.
+    /// The relative error of one rounding to this type of a matrix's floats.
     pub(crate) fn epsilon(self) -> f64 {
         match self {
             Self::F16 => 2_f64.powi(-11),
@@ -82,7 +82,7 @@ impl Element {
         }
     }
 
-    /// Returns the type of a matrix's floats for cuBLAS.
+    /// The type of a matrix's floats for cuBLAS.
     pub(crate) fn cuda(self) -> cudaDataType {
         match self {
             Self::F16 => cudaDataType::CUDA_R_16F,
@@ -91,7 +91,7 @@ impl Element {
         }
     }
 
-    /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have
+    /// A scalar argument; `None` if the number is not a value of this type, or scalars cannot have
     /// this type.
     // Converting back checks it.
     pub(crate) fn scalar(self, x: f64) -> Option<Arg> {

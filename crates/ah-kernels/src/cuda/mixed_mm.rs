@@ -36,7 +36,7 @@ pub(super) struct MixedMmOperation {
     tickets: Allocation,
 }
 
-/// Returns the runner of `mixed_mm`.
+/// The runner of `mixed_mm`.
 pub(super) fn runner(
     optimization: Optimization,
     gpu: Gpu,

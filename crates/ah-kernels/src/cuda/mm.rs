@@ -32,7 +32,7 @@ pub(super) struct MmOperation {
     cublaslt: CublasLt,
 }
 
-/// Returns the runner of `mm`.
+/// The runner of `mm`.
 pub(super) fn runner(optimization: Optimization, gpu: Gpu) -> Result<ProductRunner<MmOperation>, CudaError> {
     let cublaslt = CublasLt::new(&gpu)?;
     let algorithms = cublaslt.survey(ALGORITHMS)?;

@@ -43,27 +43,26 @@ use ah_measure::BenchmarkRunner;
 use ah_types::Optimization;
 use device::Gpu;
 
-use crate::Server;
+use crate::ServeFn;
 
 pub use device::count;
 pub use error::CudaError;
 
-/// Returns a worker that measures this optimization on the GPU of this index; `None` if there is no such worker. If the GPU
+/// A worker that measures this optimization on the GPU of this index; `None` if there is no such worker. If the GPU
 /// or a library is missing, or a kernel does not compile, the worker says so.
-pub fn server(optimization: Optimization, index: u32) -> Option<Server> {
+pub fn serve_fn(optimization: Optimization, index: u32) -> Option<ServeFn> {
     fn over<R: BenchmarkRunner + 'static>(
         new: fn(Optimization, Gpu) -> Result<R, CudaError>,
-        (optimization, index): (Optimization, u32),
-    ) -> Server {
+        optimization: Optimization,
+        index: u32,
+    ) -> ServeFn {
         Box::new(move || ah_measure::serve(Gpu::open(index).and_then(|gpu| new(optimization, gpu))))
     }
-    let name = optimization.name.clone();
-    let on = (optimization, index);
-    Some(match name.as_str() {
-        "pad_mm" => over(pad_mm::runner, on),
-        "mm" => over(mm::runner, on),
-        "mixed_mm" => over(mixed_mm::runner, on),
-        "softmax" => over(softmax::SoftmaxRunner::new, on),
+    Some(match optimization.name.as_str() {
+        "pad_mm" => over(pad_mm::runner, optimization, index),
+        "mm" => over(mm::runner, optimization, index),
+        "mixed_mm" => over(mixed_mm::runner, optimization, index),
+        "softmax" => over(softmax::SoftmaxRunner::new, optimization, index),
         _ => return None,
     })
 }

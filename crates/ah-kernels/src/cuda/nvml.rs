@@ -27,7 +27,7 @@ impl ThrottleWatch {
         self.nvml.as_ref()?.sys_driver_version().ok()
     }
 
-    /// Returns the reason why the card runs slower than it could, if there is one.
+    /// The reason why the card runs slower than it could, if there is one.
     ///
     /// The power limit is not among the reasons: large products reach it on every machine, so the times
     /// under the limit are the real ones.

@@ -34,12 +34,12 @@ struct User {
 }
 
 impl Source {
-    /// Returns a file of ours.
+    /// A file of ours.
     pub(crate) const fn shipped(file: &'static str, text: &'static str) -> Self {
         Self { file, text, user: None }
     }
 
-    /// Returns a user's file, which finds its headers in these folders. It stays in memory until the process ends, because
+    /// A user's file, which finds its headers in these folders. It stays in memory until the process ends, because
     /// a process measures only one.
     pub(crate) fn of_user(file: String, text: String, folders: &[PathBuf], mut options: Vec<String>) -> Self {
         let headers = Headers::of(&text, folders, &options).map(|headers| headers.hash());
@@ -74,7 +74,7 @@ impl Compiler {
         Ok(Self { architecture: architecture(capability), version, folder: folder(), kept: Mutex::default() })
     }
 
-    /// Returns the machine code of `source` under these definitions (`NAME=VALUE`).
+    /// The machine code of `source` under these definitions (`NAME=VALUE`).
     pub(crate) fn compile(&self, source: Source, defines: &[String]) -> Result<Vec<u8>, CudaError> {
         let own = format!("#line 1 \"{}\"\n{}", source.file, source.text);
         let mut options = vec![format!("--gpu-architecture={}", self.architecture), "--std=c++17".to_owned()];
@@ -118,7 +118,8 @@ impl Compiler {
         let nvrtc = |e: result::NvrtcError| CudaError::Unusable(format!("NVRTC: {file}: {e}"));
         let text = CString::new(text).map_err(|e| CudaError::Unusable(format!("NVRTC: {file}: {e}")))?;
         let program = result::create_program(&text, None).map_err(nvrtc)?;
-        let program = Owned::new(program, result::destroy_program);
+        // SAFETY: the program is new, and this is its destructor.
+        let program = unsafe { Owned::new(program, result::destroy_program) };
         // SAFETY: the program lives until the end of this function; the options outlive the call.
         if let Err(e) = unsafe { result::compile_program(program.value, options) } {
             // SAFETY: as above.
@@ -193,12 +194,13 @@ impl Headers {
 }
 
 /// Hopper's and Blackwell's own instructions (wgmma) exist only in the `a` variants.
-fn architecture((major, minor): (u32, u32)) -> String {
+fn architecture(capability: (u32, u32)) -> String {
+    let (major, minor) = capability;
     let own = if major >= 9 { "a" } else { "" };
     format!("sm_{major}{minor}{own}")
 }
 
-/// Returns the cache's folder: in `AH_CACHE_DIR`, else in the user's cache folder.
+/// The cache's folder: in `AH_CACHE_DIR`, else in the user's cache folder.
 fn folder() -> Option<PathBuf> {
     let set = std::env::var_os("AH_CACHE_DIR").filter(|path| !path.is_empty()).map(PathBuf::from);
     let folder = set.or_else(|| Some(choose_base_strategy().ok()?.cache_dir().join("ah-collect")))?;

@@ -161,13 +161,13 @@ impl Operands {
     }
 }
 
-/// Returns the standard deviation of random floats that are multiplied with `other`. It is 1, but smaller
+/// The standard deviation of random floats that are multiplied with `other`. It is 1, but smaller
 /// beside integers: with k = 32768 their products would overflow float16.
 fn deviation(element: Element, other: Element) -> f32 {
     if element != other && matches!(other, Element::I8 | Element::U8) { 1.0 / 64.0 } else { 1.0 }
 }
 
-/// Returns the root mean square of random numbers with a deviation of 1.
+/// The root mean square of random numbers with a deviation of 1.
 fn magnitude(element: Element) -> f64 {
     match element {
         Element::I8 => 74.0,
@@ -176,7 +176,7 @@ fn magnitude(element: Element) -> f64 {
     }
 }
 
-/// Returns a row-major result as kernels take it.
+/// A row-major result as kernels take it.
 fn result(c: &Matrix) -> [Arg; 5] {
     let stride = Arg::I64(c.strides.0 as i64);
     [Arg::Buffer(c.buffer), Arg::I32(c.element.code()), int(c.rows), int(c.columns), stride]

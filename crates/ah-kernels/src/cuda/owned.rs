@@ -7,15 +7,18 @@ pub(super) struct Owned<T: Copy, E> {
 }
 
 impl<T: Copy, E> Owned<T, E> {
-    /// Takes what its library has just made; `destroy` is its destructor, and nobody else calls it.
-    pub(super) fn new(value: T, destroy: unsafe fn(T) -> Result<(), E>) -> Self {
+    /// Takes what its library has just made.
+    ///
+    /// # Safety
+    /// `destroy` is the destructor of `value`, and nobody else calls it.
+    pub(super) unsafe fn new(value: T, destroy: unsafe fn(T) -> Result<(), E>) -> Self {
         Self { value, destroy }
     }
 }
 
 impl<T: Copy, E> Drop for Owned<T, E> {
     fn drop(&mut self) {
-        // SAFETY: the library made it, and it is destroyed only here.
+        // SAFETY: by the contract of `new`.
         let _ = unsafe { (self.destroy)(self.value) };
     }
 }

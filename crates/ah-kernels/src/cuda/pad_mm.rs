@@ -74,7 +74,7 @@ pub(super) fn padding(element: Element) -> Padding {
     Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }
 
-/// Returns the runner of `pad_mm`.
+/// The runner of `pad_mm`.
 pub(super) fn runner(
     optimization: Optimization,
     gpu: Gpu,
@@ -201,7 +201,7 @@ impl Operation for PadMmOperation {
         self.cublas.product(&Product { a: a.padded, b: b.padded, c: input.further[2], ..input.product })
     }
 
-    /// Returns the product without padding.
+    /// The product without padding.
     fn result(&self, Input { product, further, .. }: &Input, method: &Self::Method) -> Matrix {
         let Product { c, .. } = *product;
         let from = if method.is_some() { further[2] } else { c };

@@ -2,7 +2,7 @@
 
 use ah_types::TimingPolicy;
 
-/// Returns the policy: cold samples, as Triton's do_bench takes them. Kernels vary far less between runs than on a processor,
+/// The policy: cold samples, as Triton's do_bench takes them. Kernels vary far less between runs than on a processor,
 /// so six samples, the least that have an interval, are enough, and a choice stops at 1.2 times the best one's time. On an
 /// H100, 20 s of `mixed_mm` under this policy lose 1.0123 (419 inputs); with up to 18 samples and a stop at 1.5 times the
 /// best time 1.0183 (267 inputs; two seeds each).

@@ -21,17 +21,17 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Returns a matrix that has no memory yet.
+    /// A matrix that has no memory yet.
     fn new(element: Element, (rows, columns): (usize, usize), strides: (usize, usize)) -> Self {
         Self { buffer: Buffer { address: 0, bytes: 0 }, element, rows, columns, strides }
     }
 
-    /// Returns a matrix without memory whose rows follow each other without a gap.
+    /// A matrix without memory whose rows follow each other without a gap.
     pub(crate) fn row_major(element: Element, rows: usize, columns: usize) -> Self {
         Self::new(element, (rows, columns), (columns, 1))
     }
 
-    /// Returns the bytes of its elements, if there are no gaps between them.
+    /// The bytes of its elements, if there are no gaps between them.
     pub(crate) fn bytes(&self) -> usize {
         self.rows * self.columns * self.element.bytes()
     }
@@ -40,7 +40,7 @@ impl Matrix {
         self.strides.0 == 1 && self.strides.1 != 1
     }
 
-    /// Returns the larger stride, or the length of a row or column if that is larger: the stride of a
+    /// The larger stride, or the length of a row or column if that is larger: the stride of a
     /// dimension of size 1 may be anything.
     pub(crate) fn leading(&self) -> usize {
         if self.is_column_major() { self.strides.1.max(self.rows) } else { self.strides.0.max(self.columns) }
@@ -61,7 +61,7 @@ impl Product {
         Self { a, b, c: Matrix::row_major(a.element, a.rows, b.columns), tf32 }
     }
 
-    /// Returns a product of dense matrices without memory; a transposed one has contiguous columns.
+    /// A product of dense matrices without memory; a transposed one has contiguous columns.
     pub(crate) fn dense(
         [m, k, n]: [u64; 3],
         transposed: [bool; 2],
@@ -104,7 +104,7 @@ impl Product {
         Err(format!("both matrices must be of the same type, one of {names}; found {a} and {b}"))
     }
 
-    /// Returns the context of this product.
+    /// The context of this product.
     pub(crate) fn context(&self) -> Context {
         let operand =
             |matrix: &Matrix| ((matrix.strides.0 as u64, matrix.strides.1 as u64), matrix.element.torch());

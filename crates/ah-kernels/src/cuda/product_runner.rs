@@ -22,7 +22,7 @@ pub(super) trait Operation {
     /// Reads and checks the features of an input.
     fn product(&self, context: &Context) -> Result<Product, String>;
 
-    /// Returns the matrices beside those of the product that the choices need, without memory.
+    /// The matrices beside those of the product that the choices need, without memory.
     fn further(&self, _product: &Product) -> Vec<Matrix> {
         Vec::new()
     }

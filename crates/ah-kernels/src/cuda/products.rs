@@ -88,7 +88,7 @@ fn reference(HostProduct { a, b, .. }: &HostProduct) -> (Array2<f64>, Array2<f64
     (a.dot(b), squares(a).dot(&squares(b)).mapv(f64::sqrt))
 }
 
-/// Returns the first element whose error exceeds one rounding of the result plus `relative` times the norm of
+/// The first element whose error exceeds one rounding of the result plus `relative` times the norm of
 /// its terms, which covers the roundings of the sum.
 fn wrong(
     found: &Array2<f64>,

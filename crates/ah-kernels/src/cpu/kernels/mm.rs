@@ -15,7 +15,7 @@ pub enum Threads {
 }
 
 impl Threads {
-    /// Returns the number's part of a choice's name.
+    /// The number's part of a choice's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::One => "1",
@@ -37,7 +37,7 @@ impl MatMul {
     /// All choices.
     pub const CHOICES: [Self; 3] = [Self::Gemm(Threads::One), Self::Gemm(Threads::All), Self::MatrixMultiply];
 
-    /// Returns the stable name, for example `gemm_threads=all`.
+    /// The stable name, for example `gemm_threads=all`.
     pub fn name(&self) -> String {
         match self {
             Self::Gemm(threads) => format!("gemm_threads={}", threads.name()),

@@ -37,7 +37,7 @@ pub fn run(a: ArrayView2<f32>, b: ArrayView2<f32>, mut c: ArrayViewMut2<f32>, me
     c.assign(&product.slice(s![..c.nrows(), ..c.ncols()]));
 }
 
-/// Returns an operand with padded sizes, copied into `memory` unless it has them.
+/// An operand with padded sizes, copied into `memory` unless it has them.
 fn pad<'a>(mat: &'a ArrayView2<f32>, memory: &'a mut Array2<f32>) -> ArrayView2<'a, f32> {
     let (rows, cols) = mat.dim();
     let padded = (rows.next_multiple_of(ALIGNMENT), cols.next_multiple_of(ALIGNMENT));

@@ -30,13 +30,13 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// Returns every choice, in a fixed order; the first is the fallback.
+    /// Every choice, in a fixed order; the first is the fallback.
     pub fn choices() -> Vec<Self> {
         let forms = [Form::Plain, Form::Online, Form::Persistent].into_iter();
         forms.flat_map(|form| [Threads::One, Threads::All].map(|threads| Self { form, threads })).collect()
     }
 
-    /// Returns the stable name, for example `online_threads=all`.
+    /// The stable name, for example `online_threads=all`.
     pub fn name(&self) -> String {
         format!("{:?}_threads={}", self.form, self.threads.name()).to_lowercase()
     }

@@ -26,7 +26,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Returns a one-dimensional grid without shared memory.
+    /// A one-dimensional grid without shared memory.
     pub(crate) fn of(blocks: usize, threads: u32) -> Self {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         Self { blocks: [blocks, 1, 1], threads: [threads, 1, 1], shared_memory: 0 }
@@ -52,7 +52,7 @@ pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Failure> {
     expect(found.is_multiple_of(of), || format!("{what} must be a multiple of {of}"))
 }
 
-/// Returns a one-dimensional grid, if it may have so many blocks.
+/// A one-dimensional grid, if it may have so many blocks.
 pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid, Failure> {
     at_most("blocks", blocks, GREATEST_INDEX)?;
     Ok(Grid { shared_memory, ..Grid::of(blocks as usize, threads) })

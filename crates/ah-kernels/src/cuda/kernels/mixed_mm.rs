@@ -32,12 +32,12 @@ impl MixedMm {
         include_str!("mixed_mm_direct.cu")
     );
 
-    /// Returns every configuration, including those that do not suit every input.
+    /// Every configuration, including those that do not suit every input.
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
-    /// Returns the stable name, for example
+    /// The stable name, for example
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2`. The name of a
     /// wgmma configuration ends in `_mma=wgmma`, of a direct one in `_mma=direct`. BLOCK-K is one step of all warps of
     /// the block.
@@ -61,7 +61,7 @@ impl MixedMm {
         )
     }
 
-    /// Returns the definitions to compile the kernel with, `NAME=VALUE`, for a product of 16-bit activations with 8-bit
+    /// The definitions to compile the kernel with, `NAME=VALUE`, for a product of 16-bit activations with 8-bit
     /// weights.
     pub(crate) fn defines(&self, Product { a, b, .. }: &Product) -> Vec<String> {
         let mut defines = vec![

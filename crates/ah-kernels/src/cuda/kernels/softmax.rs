@@ -73,12 +73,12 @@ impl Softmax {
     /// The kernel's source.
     pub const SOURCE: &str = include_str!("softmax.cu");
 
-    /// Returns every configuration, including those that do not suit every input.
+    /// Every configuration, including those that do not suit every input.
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
-    /// Returns the stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
+    /// The stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
     /// or `type=cuda_looped=2_threads=1024_width=4`.
     pub fn name(&self) -> String {
         let form = match self.form {
@@ -92,7 +92,7 @@ impl Softmax {
         format!("type=cuda_{form}_threads={}_width={width}{rows}", self.threads)
     }
 
-    /// Returns the definitions to compile the kernel with, `NAME=VALUE`, for the rows of `x`. For a persistent kernel they
+    /// The definitions to compile the kernel with, `NAME=VALUE`, for the rows of `x`. For a persistent kernel they
     /// depend on the number of columns.
     pub(crate) fn defines(&self, x: &Matrix) -> Vec<String> {
         let (form, vectors, cluster, stages) = match self.form {
@@ -148,7 +148,7 @@ impl Softmax {
         grid(blocks, self.threads * self.rows, shared_memory)
     }
 
-    /// Returns the floats of one load.
+    /// The floats of one load.
     fn width(&self, x: &Matrix) -> u64 {
         match self.width {
             WIDEST => [4, 2].into_iter().find(|width| (x.columns as u64).is_multiple_of(*width)).unwrap_or(1),

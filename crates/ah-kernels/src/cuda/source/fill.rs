@@ -35,7 +35,7 @@ pub enum NamedFill {
 }
 
 impl Fill {
-    /// Returns the number in `buffers.cu` and the two operands; `None` for [`NamedFill::Nothing`].
+    /// The number in `buffers.cu` and the two operands; `None` for [`NamedFill::Nothing`].
     pub(super) fn operands(self) -> Option<(i32, f64, f64)> {
         match self {
             Self::Named(NamedFill::Nothing) => None,

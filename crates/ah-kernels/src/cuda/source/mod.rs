@@ -24,7 +24,7 @@ use super::element::Arg;
 use super::error::CudaError;
 use super::nvrtc::Source;
 use super::policy;
-use crate::Server;
+use crate::ServeFn;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
 /// More bytes than any device has; sums of them stay far from overflow.
@@ -63,8 +63,8 @@ pub struct UserKernel {
 }
 
 impl UserKernel {
-    /// Returns the worker of this kernel on the GPU of this index.
-    pub fn server(self, index: u32) -> Server {
+    /// The worker of this kernel on the GPU of this index.
+    pub fn serve_fn(self, index: u32) -> ServeFn {
         let failed = |e: CudaError| format!("a kernel in a TOML file needs a GPU: {e}");
         Box::new(move || ah_measure::serve(UserRunner::open(self, index).map_err(failed)))
     }
@@ -173,7 +173,7 @@ impl UserRunner {
             self.gpu.wait()
         };
         run().map_err(|error| match Failure::from(error) {
-            Failure::Failed(reason) => Failure::skipped(format!("the reference {}: {reason}", launch.kernel)),
+            Failure::Failed(reason) => Failure::Failed(format!("the reference {}: {reason}", launch.kernel)),
             other => other,
         })?;
         for (buffer, expected) in input.buffers.iter().zip(&input.expected) {
@@ -236,7 +236,7 @@ impl UserRunner {
     }
 }
 
-/// Returns the bytes of a buffer.
+/// The bytes of a buffer.
 fn bytes(buffer: &BufferPlan) -> Result<usize, Failure> {
     let size = buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
     size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
@@ -312,7 +312,7 @@ impl BenchmarkRunner for UserRunner {
     }
 }
 
-/// Returns the headers of the CUDA toolkit, if one is installed, such as `cuda_fp16.h`.
+/// The headers of the CUDA toolkit, if one is installed, such as `cuda_fp16.h`.
 fn toolkit_headers() -> Option<PathBuf> {
     let variables = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     variables

@@ -166,6 +166,7 @@ impl AutoHeuristic {
                 device: Some(self.device.clone()),
                 timing: self.recorder.timing,
                 fallback: vec![self.choices[self.fallback].clone()],
+                collected: Some(false),
                 tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
                 // The program's own inputs; none is drawn.
                 ..Collection::default()

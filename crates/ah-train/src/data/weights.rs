@@ -24,7 +24,11 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     let (path, mut record) = (path.display(), csv::StringRecord::new());
     let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
-    while reader.read_record(&mut record).unwrap_or(false) {
+    loop {
+        let is_read = reader.read_record(&mut record);
+        if !is_read.map_err(|e| Error::Invalid(format!("{path}: expected weights as text, {e}")))? {
+            break;
+        }
         let line = csv_line(record.position(), crlf).get();
         let wrong = |expected: &str, found: &str| {
             Err(Error::Invalid(format!("{path}:{line}: expected {expected}, found {found:?}")))

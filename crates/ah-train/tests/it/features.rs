@@ -306,5 +306,5 @@ fn copies_are_pointed_out_in_logs_of_other_tools() {
         trained.warnings.iter().any(|warning| warning.contains("the log repeats"))
     };
     assert!(is_warned(HEAD));
-    assert!(!is_warned(&HEAD.replacen('}', r#", "autoheuristic_rs": {"tool": "ah-collect 0.2.0"}}"#, 1)));
+    assert!(!is_warned(&HEAD.replacen('}', r#", "autoheuristic_rs": {"collected": true}}"#, 1)));
 }

@@ -62,6 +62,10 @@ pub struct Collection {
     /// What the program does without a heuristic; of several names, the first that is a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
+    /// Whether `ah-collect` measured: it knows which features are whole numbers, and repeats no measurement by mistake. A log
+    /// that does not say it was collected if it has a timing policy. Appending ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected: Option<bool>,
     /// The numerical features whose values are whole numbers; generated code takes integers. Appending ignores it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub integer_features: Vec<String>,
@@ -110,9 +114,10 @@ impl Metadata {
         self.collection.as_ref()?.device.as_ref()
     }
 
-    /// Returns whether `ah-collect` measured the log: it knows the types of the features, and repeats no measurement by mistake.
+    /// Whether `ah-collect` measured the log: see [`Collection::collected`].
     pub fn is_collected(&self) -> bool {
-        self.collection.as_ref().is_some_and(|collection| collection.tool.starts_with("ah-collect"))
+        let says = |collection: &Collection| collection.collected.unwrap_or(collection.timing.is_some());
+        self.collection.as_ref().is_some_and(says)
     }
 
     /// Returns the feature of this name.
@@ -150,7 +155,8 @@ impl Metadata {
 }
 
 /// Keys that two logs, or a log and the rows to append, need not agree in.
-const FREE: [&str; 5] = [
+const FREE: [&str; 6] = [
+    "autoheuristic_rs.collected",
     "autoheuristic_rs.tool",
     "autoheuristic_rs.date",
     "autoheuristic_rs.integer_features",

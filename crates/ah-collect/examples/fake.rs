@@ -5,6 +5,7 @@
 //! ah-collect --worker target/debug/examples/fake                # choices that hang or crash are not offered
 //! ah-collect --worker "target/debug/examples/fake faults"       # they are, and do so on even sizes
 //! ah-collect --worker "target/debug/examples/fake nan"          # the slow choice takes no number of milliseconds
+//! ah-collect --worker "target/debug/examples/fake busy"         # the machine is at fault on some inputs and choices
 //! ```
 //!
 //! Its clock is invented: a time depends on the input, the choice and the number of samples taken, so two
@@ -60,6 +61,7 @@ const BEHAVIOURS: [(&str, Behaviour); 10] = [
 struct Fake {
     experiment: Experiment,
     has_faults: bool,
+    is_busy: bool,
     /// How many times longer the slow choice takes.
     slow: f64,
     /// The real duration of a sample.
@@ -87,17 +89,18 @@ fn main() -> std::io::Result<()> {
     let experiment = Experiment { simulated: true, ..Experiment::new(optimization, device, choices, timing) };
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
     let is_asked = |argument| std::env::args().nth(1).is_some_and(|given| given == argument);
-    let (has_faults, slow) = (is_asked("faults"), if is_asked("nan") { f64::NAN } else { 10.0 });
+    let slow = if is_asked("nan") { f64::NAN } else { 10.0 };
     ah_measure::serve(Ok::<_, String>(Fake {
         experiment,
-        has_faults,
+        has_faults: is_asked("faults"),
+        is_busy: is_asked("busy"),
         slow,
         pace: Duration::from_micros(pace),
     }))
 }
 
 impl Fake {
-    /// Returns whether the faults happen on this input.
+    /// Whether the faults happen on this input.
     fn faults(&self, input: &FakeInput) -> bool {
         self.has_faults && input.size % 2.0 == 0.0
     }
@@ -127,6 +130,9 @@ impl BenchmarkRunner for Fake {
         if size > 90_000.0 {
             return Err(Failure::skipped("out of memory: more than 90000 elements do not fit"));
         }
+        if self.is_busy && size % 7.0 == 0.0 {
+            return Err(Failure::Unmeasured("another program holds the memory".to_owned()));
+        }
         Ok(FakeInput { size, noise: rng.clone(), samples: [0; BEHAVIOURS.len()] })
     }
 
@@ -134,6 +140,9 @@ impl BenchmarkRunner for Fake {
         match BEHAVIOURS[choice.index()].1 {
             Behaviour::Hanging | Behaviour::Crashing | Behaviour::Losing if !self.has_faults => {
                 Err(Failure::skipped("only with the argument `faults`"))
+            }
+            Behaviour::Noisy if self.is_busy && input.size % 3.0 == 0.0 => {
+                Err(Failure::Unmeasured("the card is throttled".to_owned()))
             }
             Behaviour::Wrong => {
                 Err(Failure::failed("wrong result: relative error 1 (at most 1e-6 expected)"))

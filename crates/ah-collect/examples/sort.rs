@@ -29,7 +29,7 @@ fn main() -> std::process::ExitCode {
         .main()
 }
 
-/// Returns a list of 4 to 65536 numbers: a third is random, to a third a few were appended, to a third any number.
+/// A list of 4 to 65536 numbers: a third is random, to a third a few were appended, to a third any number.
 fn draw(rng: &mut Rng) -> List {
     let length = sampling::log_uniform(rng, 4, 65536) as usize;
     let appended = match rng.random_range(0..3) {

@@ -1,17 +1,19 @@
 //! A run: plan → measure → append.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ah_measure::{Failure, Measurement};
-use ah_model::{Error, FeatureKind};
+use ah_model::{ChoiceId, Error, FeatureKind};
 
 use crate::append::Appender;
-use crate::cli::{Options, progress};
 use crate::measuring::{MeasuredInput, measure_inputs};
+use crate::options::Options;
 use crate::plan::{Plan, PlannedInput};
-use crate::summary::Summary;
+use crate::progress::Progress;
+use crate::summary::{NO_CHOICE, Summary};
 use crate::units::count;
 use crate::worker::{Worker, difference};
 
@@ -20,6 +22,10 @@ const MAX_SKIPPED: u32 = 500;
 
 /// A run gives up after this many inputs in a row that fail, each with all its choices.
 const MAX_FAILED: usize = 10;
+
+/// A run gives up after this many inputs in a row on which the fallback is not measured: nothing can be compared with what
+/// the program does today.
+const MAX_WITHOUT_FALLBACK: u32 = 10;
 
 /// Measures with all workers at once and appends each input to the log as soon as it is done. Ends at a
 /// limit of `options`, when the inputs end, or when `stop` is set. The workers are of one optimization on
@@ -30,42 +36,49 @@ const MAX_FAILED: usize = 10;
 pub(crate) fn collect(
     workers: &mut [Worker],
     options: &Options,
+    progress: &Progress,
     stop: &AtomicBool,
 ) -> Result<Summary, Error> {
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
     let plan = Plan::new(options, earlier, first.schema.clone());
-    progress::start(done, plan.goal(), options.max_seconds);
+    progress.start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
         let shown: String = line.chars().take(60).collect();
-        progress::warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
+        progress.warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
     }
     if done > 0 {
-        progress::message(&format!("{log} holds {} already", count(done, "input")));
+        progress.message(&format!("{log} holds {} already", count(done, "input")));
     }
     if short > 0 {
-        progress::message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
+        progress.message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
     }
     let numerical = first.schema.features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let mut record = Record {
         appender,
+        progress: progress.clone(),
         summary: Summary::new(done, workers.len()),
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
+        fallback: FallbackWatch::of(first),
     };
+    for worker in &mut *workers {
+        let progress = progress.clone();
+        worker.report_work(Arc::new(move |text| progress.working(text)));
+    }
     let start = Instant::now();
     let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input));
     let result = result.and_then(|()| record.end());
-    progress::finish();
+    progress.finish();
     if record.summary.measured > 0 {
         let inputs = count(record.summary.measured, "input");
         for name in &record.undefined {
-            progress::warning(&format!(
-                "the feature {name:?} is NaN on each of the {inputs} of this run, so no heuristic can use it; mend the \
+            progress.warning(&format!(
+                "the feature {name:?} is NaN on each of the {inputs} of this run, so no heuristic can use it; correct the \
                  function that computes it, or take it out"
             ));
         }
@@ -75,7 +88,7 @@ pub(crate) fn collect(
     result.map(|()| record.summary)
 }
 
-/// Returns the first worker, if all have devices of one kind and describe the same: outcomes are told by position.
+/// The first worker, if all have devices of one kind and describe the same: an outcome belongs to a choice by position.
 fn common_subject(workers: &[Worker]) -> Result<&Worker, Error> {
     let (first, others) =
         workers.split_first().ok_or_else(|| Error::Usage("there is nothing to measure".to_owned()))?;
@@ -97,6 +110,7 @@ fn common_subject(workers: &[Worker]) -> Result<&Worker, Error> {
 /// machine is at fault, and then nothing of them is recorded.
 struct Record {
     appender: Appender,
+    progress: Progress,
     summary: Summary,
     /// The numerical features that were NaN on every input so far.
     undefined: BTreeSet<String>,
@@ -104,18 +118,61 @@ struct Record {
     skipped_in_a_row: u32,
     /// Whether an input had a time, in this run or before.
     is_known_to_work: bool,
+    /// `None` if the decision names none.
+    fallback: Option<FallbackWatch>,
 }
 
-/// Returns the first reason why an input, or each of its choices, failed; `None` if a choice has a time, or nothing can be
-/// measured here.
-fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
+/// Whether the fallback is measured.
+struct FallbackWatch {
+    choice: ChoiceId,
+    /// Whether it had an outcome on some input of this run.
+    is_measured: bool,
+    /// The last inputs in a row without one.
+    unmeasured_in_a_row: u32,
+    reason: String,
+}
+
+impl FallbackWatch {
+    fn of(worker: &Worker) -> Option<Self> {
+        let choices = &worker.experiment.choices;
+        let name = worker.experiment.optimization.fallback_among(choices)?;
+        let position = choices.iter().position(|choice| choice == name)?;
+        let choice = ChoiceId(u32::try_from(position).ok()?);
+        Some(Self { choice, is_measured: false, unmeasured_in_a_row: 0, reason: String::new() })
+    }
+
+    fn note(&mut self, measurement: &Measurement) {
+        match measurement.outcomes.get(self.choice.index()) {
+            Some(Err(Failure::Unmeasured(reason))) => {
+                self.unmeasured_in_a_row += 1;
+                self.reason.clone_from(reason);
+            }
+            _ => {
+                self.is_measured = true;
+                self.unmeasured_in_a_row = 0;
+            }
+        }
+    }
+
+    fn error(&self, choices: &[String]) -> Error {
+        let (name, inputs) = (&choices[self.choice.index()], count(self.unmeasured_in_a_row.into(), "input"));
+        Error::Device(format!(
+            "the fallback {name:?} could not be measured on the last {inputs}, so nothing can be compared with it: {}",
+            self.reason
+        ))
+    }
+}
+
+/// Returns why an input, or the first of its choices that is offered, has no time; `None` if a choice has one, or nothing can
+/// be measured here.
+fn failure(result: &Result<Measurement, Failure>) -> Option<&Failure> {
     match result {
         Err(Failure::Skipped(_)) => None,
-        Err(failure) => Some(failure.reason().to_owned()),
+        Err(failure) => Some(failure),
         Ok(measurement) if measurement.winner().is_some() => None,
         Ok(measurement) => measurement.outcomes.iter().find_map(|outcome| match outcome {
             Ok(_) | Err(Failure::Skipped(_)) => None,
-            Err(failure) => Some(failure.reason().to_owned()),
+            Err(failure) => Some(failure),
         }),
     }
 }
@@ -123,55 +180,70 @@ fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
 impl Record {
     /// Takes an input: appends it, or lets it wait.
     fn take(&mut self, input: MeasuredInput) -> Result<(), Error> {
-        let lost = input.lost_device().map(str::to_owned);
-        if let Some(reason) = lost {
-            // What is known of it is appended; the rest is for another run.
-            if input.result.is_ok() {
-                self.append(&input)?;
-            }
+        if let Some(reason) = input.lost_device().map(str::to_owned) {
+            // The rest is for another run.
+            self.append(&input)?;
             return Err(Error::Device(format!("nothing more can be measured: {reason}")));
         }
-        if let Some(reason) = failed(&input.result) {
-            self.failed.push(input);
-            if self.failed.len() < MAX_FAILED {
-                return Ok(());
-            }
-            return Err(Error::Device(format!(
+        if let Some(failure) = failure(&input.result) {
+            let why = format!(
                 "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
-                 last one: {reason}"
-            )));
+                 last one: {}",
+                failure.reason()
+            );
+            let error = match failure {
+                Failure::Failed(_) => Error::TooLittle(why),
+                _ => Error::Device(why),
+            };
+            self.failed.push(input);
+            return if self.failed.len() < MAX_FAILED { Ok(()) } else { Err(error) };
         }
-        if input.result.as_ref().is_ok_and(|measurement| measurement.winner().is_some()) {
-            self.is_known_to_work = true;
-            self.skipped_in_a_row = 0;
-            self.append_failed()?;
-            return self.append(&input);
-        }
-        self.skipped_in_a_row += 1;
-        self.append(&input)?;
         match &input.result {
-            // The plan counts those with a flaw.
-            Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED && input.planned.flaw.is_none() => {
-                Err(Error::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
+            Ok(measurement) if !measurement.is_skipped() => {
+                self.is_known_to_work = true;
+                self.skipped_in_a_row = 0;
+                self.fallback.iter_mut().for_each(|fallback| fallback.note(measurement));
+                self.append_failed()?;
+                self.append(&input)?;
+                let lacking =
+                    |fallback: &&FallbackWatch| fallback.unmeasured_in_a_row >= MAX_WITHOUT_FALLBACK;
+                let lacking = self.fallback.as_ref().filter(lacking);
+                lacking.map_or(Ok(()), |fallback| Err(fallback.error(&self.appender.choices)))
             }
-            _ => Ok(()),
+            result => {
+                self.skipped_in_a_row += 1;
+                self.append(&input)?;
+                // The plan counts those with a flaw.
+                if self.skipped_in_a_row < MAX_SKIPPED || input.planned.flaw.is_some() {
+                    return Ok(());
+                }
+                let why = result.as_ref().err().map_or(NO_CHOICE, Failure::reason);
+                Err(Error::Device(format!("{MAX_SKIPPED} inputs in a row skipped: {why}")))
+            }
         }
     }
 
     /// Ends the run.
     ///
     /// # Errors
-    /// Every input failed, and nothing is known to work.
+    /// Every input failed, and nothing is known to work; the fallback was measured on no input.
     fn end(&mut self) -> Result<(), Error> {
-        if let Some(last) = self.failed.last().filter(|_| !self.is_known_to_work)
-            && let Some(reason) = failed(&last.result)
+        if let Some(failure) = self.failed.last().and_then(|last| failure(&last.result))
+            && !self.is_known_to_work
         {
             let failed = count(self.failed.len() as u64, "input");
             return Err(Error::TooLittle(format!(
-                "nothing has a time, and nothing is recorded: {failed} failed; the last one: {reason}"
+                "nothing has a time, and nothing is recorded: {failed} failed; the last one: {}",
+                failure.reason()
             )));
         }
-        self.append_failed()
+        self.append_failed()?;
+        match &self.fallback {
+            Some(fallback) if !fallback.is_measured && fallback.unmeasured_in_a_row > 0 => {
+                Err(fallback.error(&self.appender.choices))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn append_failed(&mut self) -> Result<(), Error> {
@@ -189,7 +261,7 @@ impl Record {
         // First what is new: a terminal cuts a long line at its end.
         let PlannedInput { context, text, flaw, .. } = &input.planned;
         let shown = if flaw.is_some() { format!("{text:?}") } else { context.to_string() };
-        progress::input_done(&format!("{result}: {shown}"));
+        self.progress.input_done(&format!("{result}: {shown}"));
         Ok(())
     }
 }

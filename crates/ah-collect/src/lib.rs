@@ -8,7 +8,7 @@
 //!    ([`measure_choices`](ah_measure::measure_choices)). Whatever is measured is a worker: functions, shipped kernels,
 //!    CUDA sources, commands, programs in other languages. A choice that hangs or crashes costs only its time on
 //!    one input.
-//! 3. `append` adds each input as one write of whole lines; skips and failures with their reasons go to
+//! 3. `append` adds each input as one write of whole lines; outcomes without a time, with their reasons, go to
 //!    `<log>.outcomes.jsonl`. A `kill -9` costs only the input in progress.
 //!
 //! Begin with [`decision`] and `examples/sort.rs`: a collecting program for functions of your own. For anything
@@ -26,17 +26,22 @@ mod append;
 mod cli;
 mod collect;
 mod custom;
+mod eligibility;
 mod measuring;
+mod options;
+mod outcomes;
 mod plan;
 mod process_group;
+mod progress;
 mod report;
+mod shard;
 mod summary;
+#[cfg(feature = "kernels")]
+pub mod tool;
 mod units;
 mod worker;
 
 pub use ah_measure::sampling;
-#[cfg(feature = "kernels")]
-pub use cli::tool;
 pub use custom::{Decision, FeatureValue, NamedDecision, decision};
 pub use rand;
 #[cfg(feature = "fuzzing")]

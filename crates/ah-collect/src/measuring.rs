@@ -17,7 +17,7 @@ pub(crate) struct MeasuredInput {
 }
 
 impl MeasuredInput {
-    /// Returns the reason why the device can no longer be used.
+    /// The reason why the device can no longer be used.
     pub fn lost_device(&self) -> Option<&str> {
         match &self.result {
             Ok(measurement) => measurement.lost.as_deref(),

@@ -141,7 +141,8 @@ pub(crate) struct Tail {
 impl Tail {
     /// Begins to read an output.
     pub(crate) fn of(mut output: impl Read + Send + 'static) -> io::Result<Self> {
-        let (kept, (at_end, ended)) = (Arc::new(Mutex::new(Vec::new())), mpsc::channel());
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (at_end, ended) = mpsc::channel();
         let keep = Arc::clone(&kept);
         thread::Builder::new().spawn(move || {
             let _at_end: mpsc::Sender<()> = at_end;
@@ -161,7 +162,7 @@ impl Tail {
         let _ = self.ended.recv_timeout(limit);
     }
 
-    /// Returns the end of the output of a process that has ended. A process that left the group may keep the pipe open
+    /// The end of the output of a process that has ended. A process that left the group may keep the pipe open
     /// for hours, so this waits at most [`PATIENCE`].
     pub(crate) fn text(&self) -> String {
         self.wait(PATIENCE);
@@ -169,7 +170,7 @@ impl Tail {
     }
 }
 
-/// Returns the last line that is not blank.
+/// The last line that is not blank.
 pub(crate) fn last_line(text: &str) -> Option<&str> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty())
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use ah_measure::{Failure, Measurement};
+use ah_model::shown;
 
 use crate::units::{count, duration};
 
@@ -15,8 +16,11 @@ pub struct Summary {
     pub measured: u64,
     /// Inputs in the log at the start.
     resumed: u64,
-    /// Inputs and choices that were skipped, choices that failed, and those that were not measured.
-    left_out: [BTreeMap<String, Kind>; 4],
+    skipped: Kinds,
+    failed: Kinds,
+    unmeasured: Kinds,
+    /// The inputs on which each choice failed.
+    failures: BTreeMap<String, u64>,
     /// How often each choice won.
     wins: BTreeMap<String, u64>,
     /// Wall time.
@@ -28,6 +32,9 @@ pub struct Summary {
     /// Ended by a signal.
     pub interrupted: bool,
 }
+
+/// Inputs and choices without a time, by whether it is a choice, and by the reason without its numbers.
+type Kinds = BTreeMap<(bool, String), Kind>;
 
 /// Reasons that differ only in their numbers.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +48,12 @@ struct Kind {
 /// The most winners, and the most reasons, to show.
 const SHOWN: usize = 12;
 
+/// The most characters of a reason.
+const SHOWN_OF_REASON: usize = 300;
+
+/// A choice that fails on at least this share of the inputs probably cannot run on them.
+const OFTEN: f64 = 0.1;
+
 /// The reason why an input is skipped if each of its choices is.
 pub(crate) const NO_CHOICE: &str = "no choice is offered";
 
@@ -52,36 +65,43 @@ impl Summary {
 
     /// Counts an input.
     pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
-        let [inputs, skipped, failed, unmeasured] = &mut self.left_out;
-        let left_out = |kinds: &mut BTreeMap<String, Kind>, choice: Option<&String>, reason: &str| {
-            let kind = kinds.entry(without_numbers(reason)).or_default();
-            kind.reasons.insert(reason.to_owned());
-            kind.choices.extend(choice.cloned());
-            kind.times += 1;
-        };
         let measurement = match result {
             Ok(measurement) => measurement,
-            Err(failure) => return left_out(inputs, None, failure.reason()),
+            Err(failure) => return self.leave_out(None, failure),
         };
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
-            match outcome {
-                Ok(_) => {}
-                Err(Failure::Skipped(reason)) => left_out(skipped, Some(choice), reason),
-                Err(Failure::Failed(reason)) => left_out(failed, Some(choice), reason),
-                Err(Failure::Unmeasured(reason) | Failure::DeviceLost(reason)) => {
-                    left_out(unmeasured, Some(choice), &format!("{reason}; a later run measures them"));
-                }
+            if let Err(failure) = outcome {
+                self.leave_out(Some(choice), failure);
             }
         }
-        if measurement.outcomes.iter().all(|outcome| matches!(outcome, Err(Failure::Skipped(_)))) {
-            left_out(inputs, None, NO_CHOICE);
-        } else {
-            self.measured += 1;
+        if measurement.is_skipped() {
+            self.leave_out(None, &Failure::skipped(NO_CHOICE));
         }
+        self.measured += u64::from(measurement.leaves_rows());
         self.measuring += measurement.measuring;
         if let Some((winner, _)) = measurement.winner() {
             *self.wins.entry(choices[winner.index()].clone()).or_default() += 1;
         }
+    }
+
+    /// Counts a choice, or a whole input, without a time.
+    fn leave_out(&mut self, choice: Option<&String>, failure: &Failure) {
+        let mut reason = failure.reason().to_owned();
+        let kinds = match failure {
+            Failure::Skipped(_) => &mut self.skipped,
+            Failure::Failed(_) => {
+                choice.into_iter().for_each(|choice| *self.failures.entry(choice.clone()).or_default() += 1);
+                &mut self.failed
+            }
+            Failure::Unmeasured(_) | Failure::DeviceLost(_) => {
+                reason.push_str("; a later run measures them");
+                &mut self.unmeasured
+            }
+        };
+        let kind = kinds.entry((choice.is_some(), without_numbers(&reason))).or_default();
+        kind.reasons.insert(reason);
+        kind.choices.extend(choice.cloned());
+        kind.times += 1;
     }
 }
 
@@ -106,9 +126,16 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        for (what, kinds) in ["skipped", "skipped", "failed", "not measured"].iter().zip(&self.left_out) {
-            by_kind(f, what, kinds)?;
+        by_kind(f, "skipped", &self.skipped)?;
+        by_kind(f, "failed", &self.failed)?;
+        let fails_often = |failures: u64| failures < *measured && failures as f64 >= OFTEN * *measured as f64;
+        let often = self.failures.iter().filter(|(_, failures)| fails_often(**failures)).take(3);
+        let often: Vec<_> = often.map(|(name, failures)| format!("{name} on {failures}")).collect();
+        if !often.is_empty() {
+            write!(f, "\nof {} failed {}", count(*measured, "input"), often.join(", "))?;
+            write!(f, "; a choice that cannot run everywhere needs a condition: eligible")?;
         }
+        by_kind(f, "not measured", &self.unmeasured)?;
         if self.interrupted {
             write!(f, "\ninterrupted after the current input; run the same command to continue")?;
         }
@@ -126,9 +153,10 @@ fn without_numbers(text: &str) -> String {
 }
 
 /// Writes one line for each kind of reason.
-fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &BTreeMap<String, Kind>) -> fmt::Result {
+fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &Kinds) -> fmt::Result {
     for Kind { reasons, choices, times } in kinds.values().take(SHOWN) {
-        let (reason, alike) = (reasons.first().map_or("", String::as_str), reasons.len() - 1);
+        let reason = shown::cut(reasons.first().map_or("", String::as_str), SHOWN_OF_REASON);
+        let alike = reasons.len() - 1;
         let names = choices.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
         match choices.len() {
             0 => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
@@ -146,7 +174,7 @@ fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &BTreeMap<String, Kind
     Ok(())
 }
 
-/// Returns a rate in a unit in which it is not below 1.
+/// A rate in a unit in which it is not below 1.
 fn rate(inputs_per_second: f64) -> String {
     match inputs_per_second {
         r if r >= 1.0 => format!("{r:.1} inputs/s"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Returns a duration: `4.2 s`, `75 s`, `12 min 30 s` or `2 h 5 min`.
+/// A duration: `4.2 s`, `75 s`, `12 min 30 s` or `2 h 5 min`.
 pub fn duration(duration: Duration) -> String {
     let (exact, seconds) = (duration.as_secs_f64(), duration.as_secs());
     match seconds {
@@ -13,9 +13,15 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// Returns a count with its noun: `1 input`, `3 inputs`.
+/// A count with its noun: `1 input`, `3 inputs`.
 pub fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Reads a number of seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -27,6 +27,9 @@ CHANGES = {
     "no inputs": {"inputs": {}},
     "more choices": {"choices": CHOICES + ["more"]},
     "impossible times": {"simulated": False},
+    "two threads": {"simulated": False, "clock": "processor"},
+    "two threads on the wall clock": {"simulated": False},
+    "stops the best": {"timing": {"early_stop_ratio": 0.5}},
     "many die": {"choices": CHOICES + [f"bad{i}" for i in range(55)]},
     "a negative feature_ms": {"feature_ms": {"size": -1.0}},
     "an unknown feature_ms": {"feature_ms": {"length": 1.0}},
@@ -74,7 +77,7 @@ def misbehave(ask, at):
         os._exit(7)
     if MODE == "always fails":
         return {"failed": "no"}
-    if MODE == "unmeasured":
+    if MODE in ("unmeasured", "memory is held"):
         return {"unmeasured": "the card is throttled"}
     if MODE == "a time and a failure":
         return {"ms": [1.0] * ask["cells"][at]["samples"], "failed": "no"}
@@ -136,6 +139,15 @@ def misbehave(ask, at):
         return {"ms": [-1.0] * ask["cells"][at]["samples"]}
     if MODE == "not a number":
         return {"ms": [float("nan")]}
+    if MODE.startswith("two threads"):
+        time.sleep(0.003)
+        return {"ms": [3.0 * 1.6 / ask["cells"][at]["samples"]] * ask["cells"][at]["samples"]}
+    if MODE == "works for ever":
+        while True:
+            time.sleep(0.01)
+            answer(working="still")
+    if MODE == "a long reason":
+        return {"failed": "x" * 3_000_000}
     if MODE == "impossible times":
         return {"ms": [1e9] * ask["cells"][at]["samples"]}
     if MODE == "lost":
@@ -194,6 +206,13 @@ for line in sys.stdin:
         size = ask["context"]["size"]
         if MODE == "always dies":
             os._exit(1)
+        if MODE == "prepares for ever":
+            while True:
+                time.sleep(0.01)
+                answer(working="still")
+        if MODE == "memory is held" and size % 2 == 0:
+            answer(unmeasured="another program holds the memory")
+            continue
         if MODE == "skips inputs" and size % 2 == 0:
             answer(skipped="even")
         else:

@@ -37,7 +37,7 @@ pub trait Bench {
     /// Times the choices, one turn of each.
     fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>>;
 
-    /// Returns the most choices of one call: more than one if the device can queue them.
+    /// The most choices of one call: more than one if the device can queue them.
     fn batch(&self) -> usize {
         1
     }

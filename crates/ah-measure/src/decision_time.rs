@@ -24,7 +24,7 @@ fn decide(m: f64, k: f64, n: f64, size: f64) -> u32 {
     }
 }
 
-/// Returns the least time in nanoseconds of one fixed small decision in Rust: a call and eight comparisons.
+/// The least time in nanoseconds of one fixed small decision in Rust: a call and eight comparisons.
 pub fn decision_ns() -> f64 {
     let batch = || {
         let start = Instant::now();

@@ -26,7 +26,7 @@ pub fn relative_error(samples: &[f64]) -> Option<f64> {
     Some((high - low) / 2.0 / median(samples)?)
 }
 
-/// Returns the 95 % interval of the median: its lower and its upper end; `None` for fewer than [`LEAST_SAMPLES`].
+/// The 95 % interval of the median: its lower and its upper end; `None` for fewer than [`LEAST_SAMPLES`].
 pub fn median_interval(samples: &[f64]) -> Option<(f64, f64)> {
     let n = samples.len();
     if n < LEAST_SAMPLES {
@@ -38,7 +38,7 @@ pub fn median_interval(samples: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[below], sorted[n - 1 - below]))
 }
 
-/// Returns the largest r for which P(Binomial(n, 1/2) ≤ r) is at most 2.5 %: the interval from the (r+1)-th
+/// The largest r for which P(Binomial(n, 1/2) ≤ r) is at most 2.5 %: the interval from the (r+1)-th
 /// smallest to the (r+1)-th largest of n samples contains the median with 95 %.
 fn ranks_below(n: usize) -> usize {
     let mut term = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
@@ -77,7 +77,7 @@ mod tests {
         move || 1.0 - scale * (1.0 - rng.random::<f64>()).ln()
     }
 
-    /// Returns the share of 4000 intervals that hold the true median.
+    /// The share of 4000 intervals that hold the true median.
     fn coverage(scale: f64, mut interval: impl FnMut() -> Option<(f64, f64)>) -> f64 {
         let truth = 1.0 + scale * 2_f64.ln();
         let held = (0..4000).filter(|_| interval().is_some_and(|(low, high)| low <= truth && truth <= high));

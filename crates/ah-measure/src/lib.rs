@@ -26,12 +26,10 @@ mod race;
 mod runner;
 pub mod sampling;
 mod serve;
-mod sync;
 
 pub use ah_types::Failure;
 pub use bench::{Bench, Burst, Cell, Times};
 pub use decision_time::decision_ns;
 pub use measure::{Measurement, measure_choices};
 pub use runner::{BenchmarkRunner, Experiment};
-pub use serve::{refuse, serve};
-pub use sync::lock;
+pub use serve::{lock, refuse, serve};

@@ -33,7 +33,17 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Returns the measured choice with the least median, and that median in milliseconds.
+    /// Whether a log has rows of it: the times of a choice, or its failure.
+    pub fn leaves_rows(&self) -> bool {
+        self.outcomes.iter().any(|outcome| matches!(outcome, Ok(_) | Err(Failure::Failed(_))))
+    }
+
+    /// Whether no choice is offered on this input.
+    pub fn is_skipped(&self) -> bool {
+        self.outcomes.iter().all(|outcome| matches!(outcome, Err(Failure::Skipped(_))))
+    }
+
+    /// The measured choice with the least median, and that median in milliseconds.
     pub fn winner(&self) -> Option<(ChoiceId, f64)> {
         let median = |(id, outcome): (_, &Outcome)| Some((id, median(outcome.as_ref().ok()?)?));
         let medians = (0..).map(ChoiceId).zip(&self.outcomes).filter_map(median);
@@ -193,7 +203,7 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     }
 }
 
-/// Refuses samples of which there are none, or which are no times.
+/// Refuses empty samples and invalid times.
 fn plausible(times: Times) -> Result<Times, Failure> {
     if times.is_empty() {
         return Err(Failure::failed("the runner took no sample"));
@@ -209,7 +219,7 @@ pub(crate) fn are_times(times: Times) -> Result<Times, Failure> {
     }
 }
 
-/// Returns the number of samples in a row that the budget holds, at least one.
+/// The number of samples in a row that the budget holds, at least one.
 fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
     (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32
 }

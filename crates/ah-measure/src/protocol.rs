@@ -15,6 +15,9 @@ use crate::sampling::Seed;
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
 
+/// The most characters of a reason: a page of a compiler's messages.
+const LONGEST_REASON: usize = 2000;
+
 /// What the collector asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
@@ -113,11 +116,24 @@ pub struct Description {
     pub batch: usize,
     /// Whether the times are computed, not taken.
     pub simulated: bool,
+    /// The clock that takes the times.
+    pub clock: Clock,
     /// Nanoseconds of one small decision, by language.
     pub decision_ns: BTreeMap<String, f64>,
     /// A hash of what the choices run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands_hash: Option<String>,
+}
+
+/// The clock of a worker: a time of wall-clock time is at most as long as its answer took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// The time that passes.
+    #[default]
+    Wall,
+    /// The time of processors, added up over threads.
+    Processor,
 }
 
 /// The most cells in a request to a runner in Rust.
@@ -196,19 +212,20 @@ impl Answer {
             .find_map(|key| Some((key, self.rest.get(key)?)))
     }
 
-    /// Returns the reason that stands in place of an answer.
+    /// The reason that stands in place of an answer.
     pub fn failure(&self) -> Option<Failure> {
         let (key, reason) = self.reason()?;
         let reason = reason.as_str().map_or_else(|| reason.to_string(), str::to_owned);
+        let reason = ah_model::shown::cut(&reason, LONGEST_REASON);
         serde_json::from_value(json!({ key: reason })).ok()
     }
 
-    /// Returns the context of a drawn input.
+    /// The context of a drawn input.
     pub fn context(&self, schema: &Schema) -> Result<Context, String> {
         self.context.as_ref().ok_or_else(|| self.lacks("context"))?.context(schema)
     }
 
-    /// Returns the times of a cell.
+    /// The times of a cell.
     pub fn times(&self, samples: u32) -> Result<Vec<f64>, String> {
         match &self.ms {
             Some(times) if times.len() == samples as usize => Ok(times.clone()),
@@ -221,7 +238,7 @@ impl Answer {
         format!("expected the field {key:?}, found {}", self.shown())
     }
 
-    /// Returns the answer for messages.
+    /// The answer for messages.
     pub fn shown(&self) -> String {
         shorten(&self.line)
     }
@@ -254,7 +271,7 @@ impl From<&Context> for WireContext {
 }
 
 impl WireContext {
-    /// Returns the context: each feature of the schema must be there, with a value of its kind.
+    /// The context: each feature of the schema must be there, with a value of its kind.
     pub fn context(&self, schema: &Schema) -> Result<Context, String> {
         let mut context = Context::new();
         for (name, json) in &self.0 {

@@ -46,7 +46,7 @@ pub(crate) struct Lane {
 }
 
 impl<'p> Race<'p> {
-    /// Returns a race of `choices` choices on the input of this seed.
+    /// A race of `choices` choices on the input of this seed.
     pub(crate) fn new(policy: &'p TimingPolicy, choices: usize, seed: Seed) -> Self {
         let lane = Lane {
             samples: Vec::new(),
@@ -63,7 +63,7 @@ impl<'p> Race<'p> {
         Self { policy, lanes: vec![lane; choices], order, turn: choices, shuffle }
     }
 
-    /// Returns the next choices of this round, or of a new one, at most `most`; none when all are done. A sample changes
+    /// The next choices of this round, or of a new one, at most `most`; none when all are done. A sample changes
     /// only its own choice, so the order of all samples does not depend on `most`.
     pub(crate) fn turn(&mut self, most: usize) -> Vec<ChoiceId> {
         let is_running = |choice: ChoiceId| self.lanes[choice.index()].is_running;
@@ -108,7 +108,7 @@ impl<'p> Race<'p> {
         (lane.median, lane.is_running, lane.failure) = (f64::INFINITY, false, Some(failure));
     }
 
-    /// Returns the slowest sample of the choice with the least median.
+    /// The slowest sample of the choice with the least median.
     fn slowest_of_best(&self) -> f64 {
         let best = self.lanes.iter().min_by(|a, b| a.median.total_cmp(&b.median));
         match best {
@@ -129,7 +129,8 @@ mod tests {
     /// samples of each choice, and all turns.
     fn run(
         policy: &TimingPolicy,
-        (choices, most): (usize, usize),
+        choices: usize,
+        most: usize,
         time: impl Fn(usize, usize) -> f64,
     ) -> (Vec<Vec<f64>>, Vec<usize>) {
         let (mut race, mut order) = (Race::new(policy, choices, Seed(7, 1)), Vec::new());
@@ -149,17 +150,20 @@ mod tests {
 
     /// Returns how many samples each choice gets.
     fn counts(policy: &TimingPolicy, choices: usize, time: impl Fn(usize, usize) -> f64) -> Vec<usize> {
-        run(policy, (choices, 1), time).0.iter().map(Vec::len).collect()
+        run(policy, choices, 1, time).0.iter().map(Vec::len).collect()
     }
 
     #[test]
     fn choices_take_turns_in_an_order_that_changes() {
-        let (max_samples, target_relative_error, budget_ms) = (30, 0.0, 1e9);
-        let policy =
-            TimingPolicy { max_samples, target_relative_error, budget_ms, ..TimingPolicy::default() };
+        let policy = TimingPolicy {
+            max_samples: 30,
+            target_relative_error: 0.0,
+            budget_ms: 1e9,
+            ..TimingPolicy::default()
+        };
         // Equal times would be precise after a few samples.
         let time = |_, sample: usize| 1.0 + 0.01 * (sample % 7) as f64;
-        let (_, order) = run(&policy, (3, 1), time);
+        let (_, order) = run(&policy, 3, 1, time);
         let mut rounds: Vec<Vec<usize>> = order.chunks(3).map(<[usize]>::to_vec).collect();
         // Each choice follows each other one about equally often.
         for choice in 0..3 {
@@ -168,7 +172,7 @@ mod tests {
         }
         rounds.iter_mut().for_each(|round| round.sort_unstable());
         assert_eq!(rounds, vec![vec![0, 1, 2]; 30], "each has one turn in every round, to the maximum");
-        assert_eq!(order, run(&policy, (3, 1), time).1, "the same seed gives the same order");
+        assert_eq!(order, run(&policy, 3, 1, time).1, "the same seed gives the same order");
     }
 
     #[test]
@@ -176,9 +180,9 @@ mod tests {
         let policy = TimingPolicy { burst: 1, max_samples: 9, ..TimingPolicy::default() };
         let time =
             |choice: usize, sample: usize| 1.0 + (choice * 7 % 5) as f64 + (sample * 3 % 4) as f64 * 0.1;
-        let one = run(&policy, (11, 1), time);
+        let one = run(&policy, 11, 1, time);
         for most in [2, 4, 11, 100] {
-            assert_eq!(run(&policy, (11, most), time), one, "{most}");
+            assert_eq!(run(&policy, 11, most, time), one, "{most}");
         }
     }
 

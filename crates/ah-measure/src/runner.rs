@@ -30,15 +30,23 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Returns an experiment whose runner draws the inputs, takes the times, and compiles nothing ahead.
+    /// An experiment whose runner draws the inputs, takes the times, and compiles nothing ahead.
     pub fn new(
         optimization: Optimization,
         device: Device,
         choices: Vec<String>,
         timing: TimingPolicy,
     ) -> Self {
-        let (inputs, simulated, commands_hash, compiles_ahead) = (None, false, None, false);
-        Self { optimization, device, choices, timing, inputs, simulated, commands_hash, compiles_ahead }
+        Self {
+            optimization,
+            device,
+            choices,
+            timing,
+            inputs: None,
+            simulated: false,
+            commands_hash: None,
+            compiles_ahead: false,
+        }
     }
 }
 
@@ -56,7 +64,7 @@ pub trait BenchmarkRunner {
     /// The operands of one input, made once and shared by all its choices.
     type Input;
 
-    /// Returns the decision, the device, the choices and how they are timed.
+    /// The decision, the device, the choices and how they are timed.
     fn experiment(&self) -> &Experiment;
 
     /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the same seed
@@ -109,6 +117,12 @@ pub trait BenchmarkRunner {
         choice: ChoiceId,
         burst: Burst,
     ) -> Result<Times, Failure>;
+
+    /// Whether a choice that panics leaves the runner and its input as they were. If so, the panic is a failure of the choice;
+    /// else the process is replaced, and the choice is asked once more in the next one.
+    fn survives_panics(&self) -> bool {
+        false
+    }
 
     /// Compiles what the choices need on these inputs, which come next. A failure shows when the choice is checked.
     fn compile_ahead(&mut self, contexts: &[Context]) {

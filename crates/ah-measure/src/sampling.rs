@@ -12,7 +12,7 @@ pub type Rng = rand_pcg::Pcg64;
 pub struct Seed(pub u64, pub u64);
 
 impl Seed {
-    /// Returns the generator of this input: each input has a stream of its own.
+    /// The generator of this input: each input has a stream of its own.
     pub fn rng(self) -> Rng {
         let mut rng = Rng::new(u128::from(self.0), u128::from(self.1));
         // Neighbouring streams of an LCG begin with similar numbers.
@@ -23,7 +23,7 @@ impl Seed {
     }
 }
 
-/// Returns a whole number from `low` to `high`, both included, each octave as likely as any other.
+/// A whole number from `low` to `high`, both included, each octave as likely as any other.
 ///
 /// # Panics
 /// If `low` is 0 or above `high`.
@@ -38,7 +38,7 @@ pub fn flag(rng: &mut Rng, probability: f64) -> bool {
     rng.random_bool(probability)
 }
 
-/// Returns one of `items`, each as likely as any other.
+/// One of `items`, each as likely as any other.
 ///
 /// # Panics
 /// If there are none.
@@ -46,7 +46,7 @@ pub fn pick<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
     items.choose(rng).expect("at least one item to pick from")
 }
 
-/// Returns a dimension from `low` to `high` like those of real programs: log-uniform, and with probability
+/// A dimension from `low` to `high` like those of real programs: log-uniform, and with probability
 /// `rounded` rounded to a multiple of 8, 16, 32, 64 or 128.
 pub fn dimension(rng: &mut Rng, low: u64, high: u64, rounded: f64) -> u64 {
     let size = log_uniform(rng, low, high);

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Write as _};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,6 @@ use crate::measure::are_times;
 use crate::protocol::{Description, Numbered, Request, WireCell, WireContext};
 use crate::runner::BenchmarkRunner;
 use crate::sampling::Seed;
-use crate::sync::lock;
 
 /// The time between two signs of life, far below the least limit that a user would set.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
@@ -31,7 +30,7 @@ pub fn serve<R: BenchmarkRunner>(runner: Result<R, impl ToString>) -> io::Result
     match runner {
         Ok(runner) => {
             let schema = runner.experiment().optimization.schema().unwrap_or_default();
-            let mut session = Session { runner, schema, input: None };
+            let mut session = Session { runner, schema, input: None, panicked: None };
             answer_all(|request, out| session.answer(request, out))
         }
         Err(reason) => refuse(reason),
@@ -60,6 +59,11 @@ fn answer_all(mut answer: impl FnMut(Request, &mut Answers) -> io::Result<()>) -
         out.send()?;
     }
     Ok(())
+}
+
+/// Locks, and ignores poison: no code that can panic runs while the data is half changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The message of the last panic, kept for the collector instead of printed.
@@ -115,6 +119,8 @@ struct Session<R: BenchmarkRunner> {
     runner: R,
     schema: Schema,
     input: Option<R::Input>,
+    /// The choice that panicked in this process.
+    panicked: Option<ChoiceId>,
 }
 
 impl<R: BenchmarkRunner> Session<R> {
@@ -164,12 +170,41 @@ impl<R: BenchmarkRunner> Session<R> {
                 (_, None) => Err(Failure::failed("no input is prepared")),
                 (Some(id), Some(input)) => {
                     let burst = burst.unwrap_or(Burst { samples: 1, runs: 1, cold: false });
-                    run(&mut self.runner, input, ChoiceId(id), burst)
+                    let result =
+                        catch_unwind(AssertUnwindSafe(|| run(&mut self.runner, input, ChoiceId(id), burst)));
+                    self.judge(ChoiceId(id), result)
                 }
             };
+            let is_lost = matches!(answer, Err(Failure::DeviceLost(_)));
             out.add(at, answer)?;
+            if is_lost {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// The result of a choice. A panic is a failure of the choice, and the process goes on; but if another choice
+    /// panicked in it before, what that left behind may be the cause of a failure, so a new process decides.
+    fn judge(
+        &mut self,
+        choice: ChoiceId,
+        result: thread::Result<Result<Value, Failure>>,
+    ) -> Result<Value, Failure> {
+        let before = self.panicked;
+        let result = result.unwrap_or_else(|panic| {
+            if !self.runner.survives_panics() {
+                panic::resume_unwind(panic);
+            }
+            self.panicked = Some(choice);
+            Err(Failure::Failed(std::mem::take(&mut *lock(&LAST_PANIC))))
+        });
+        match (result, before) {
+            (Err(Failure::Failed(reason)), Some(other)) if other != choice => {
+                Err(Failure::DeviceLost(reason))
+            }
+            (result, _) => result,
+        }
     }
 
     fn prepare(&mut self, context: &WireContext, seed: Seed) -> Result<(), Failure> {
@@ -207,4 +242,61 @@ impl<R: BenchmarkRunner> Session<R> {
 
 fn done((): ()) -> Value {
     json!({})
+}
+
+#[cfg(test)]
+mod tests {
+    use ah_model::Device;
+    use ah_types::{Optimization, TimingPolicy};
+
+    use super::*;
+    use crate::{Experiment, Times};
+
+    struct Unruly {
+        experiment: Experiment,
+    }
+
+    impl BenchmarkRunner for Unruly {
+        type Input = ();
+
+        fn experiment(&self) -> &Experiment {
+            &self.experiment
+        }
+
+        fn load(&mut self, _: &Context, _: &mut crate::sampling::Rng) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn check(&mut self, (): &mut (), _: ChoiceId) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn run_benchmark(&mut self, (): &mut (), _: ChoiceId, _: Burst) -> Result<Times, Failure> {
+            Ok(vec![1.0])
+        }
+
+        fn survives_panics(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_panic_is_blamed_on_its_choice_and_on_no_other() {
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        let (optimization, timing) = (Optimization::new("unruly"), TimingPolicy::default());
+        let experiment = Experiment::new(optimization, Device::Cpu(ah_model::Cpu::default()), names, timing);
+        let runner = Unruly { experiment };
+        let mut session = Session { runner, schema: Schema::default(), input: Some(()), panicked: None };
+        let panic = || catch_unwind(|| panic::resume_unwind(Box::new("on purpose")));
+        let wrong = || Ok(Err(Failure::failed("wrong")));
+        let [a, b] = [ChoiceId(0), ChoiceId(1)];
+        assert!(matches!(session.judge(b, wrong()), Err(Failure::Failed(_))));
+        // Each panics or fails again and again, and the process goes on.
+        assert!(matches!(session.judge(a, panic()), Err(Failure::Failed(_))));
+        assert!(matches!(session.judge(a, panic()), Err(Failure::Failed(_))));
+        assert!(session.judge(b, Ok(Ok(json!({})))).is_ok());
+        // What `a` left behind may be the cause.
+        assert!(matches!(session.judge(b, wrong()), Err(Failure::DeviceLost(_))));
+        assert!(matches!(session.judge(b, panic()), Err(Failure::DeviceLost(_))));
+    }
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::device::{Cpu, Device};
 
-/// Returns the processor that this program runs on.
+/// The processor that this program runs on.
 pub fn this_cpu() -> Device {
     Device::Cpu(Cpu {
         model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
@@ -21,7 +21,7 @@ fn model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Returns the size of the data or unified cache of this level.
+/// The size of the data or unified cache of this level.
 fn cache_bytes(level: u32) -> Option<u64> {
     (0..8).find_map(|index| {
         let read = |file: &str| {

@@ -1,11 +1,11 @@
-//! Writes measurements: times into the log, skips and failures with their reasons into the file beside it.
+//! Writes measurements: times into the log, outcomes without a time into the file beside it.
 
-mod outcomes;
 mod run_lock;
 
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use ah_measure::{Failure, Measurement};
@@ -13,12 +13,13 @@ use ah_model::{Error, shown};
 use ah_types::TimingPolicy;
 use ah_types::log::{Collection, LogWriter, Metadata};
 
-use crate::cli::Options;
+use crate::eligibility::Eligibility;
 use crate::measuring::MeasuredInput;
+use crate::options::Options;
+use crate::outcomes::{OutcomeRecord, OutcomesFile};
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
 use crate::worker::Worker;
-use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::{RunLock, is_at};
 
 /// Appends inputs to a log.
@@ -26,6 +27,7 @@ pub(crate) struct Appender {
     log: LogWriter,
     outcomes: OutcomesFile,
     pub(crate) choices: Vec<String>,
+    eligibility: Arc<Eligibility>,
     policy: TimingPolicy,
     _lock: RunLock,
     path: PathBuf,
@@ -42,16 +44,26 @@ impl Appender {
         options: &Options,
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), Error> {
-        let (path, policy, experiment) = (&options.output, options.policy, &worker.experiment);
+        let path = &options.output;
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), &worker.schema, None)?;
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, &outcomes.file)?;
-        let choices = experiment.choices.clone();
-        let (inputs, skipped) = (outcomes.read()?, outcomes.skipped_choices());
-        let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, inputs, &skipped);
-        let (path, length) = (path.clone(), 0);
-        Ok((Self { log, outcomes, choices, policy, _lock: lock, path, file, length }, earlier, torn_line))
+        let choices = &worker.experiment.choices;
+        let records = outcomes.read()?;
+        let earlier = EarlierInputs::new(log.read()?.as_ref(), &records, choices, &worker.eligibility);
+        let appender = Self {
+            log,
+            outcomes,
+            choices: choices.clone(),
+            eligibility: Arc::clone(&worker.eligibility),
+            policy: options.policy,
+            _lock: lock,
+            path: path.clone(),
+            file,
+            length: 0,
+        };
+        Ok((appender, earlier, torn_line))
     }
 
     /// Appends the result of measuring an input, and returns it in a few words.
@@ -67,7 +79,7 @@ impl Appender {
         let shown = match &input.result {
             Ok(measurement) => self.append_measurement(input, measurement)?,
             Err(failure) => {
-                self.append_skip(input, failure.reason())?;
+                self.outcomes.append(&[OutcomeRecord::of_input(&input.planned.text, failure)])?;
                 failure.to_string()
             }
         };
@@ -81,44 +93,45 @@ impl Appender {
         input: &MeasuredInput,
         measurement: &Measurement,
     ) -> Result<String, Error> {
-        let outcomes = || self.choices.iter().zip(&measurement.outcomes);
-        let (text, logged, mut rows) = (&input.planned.text, &input.planned.rows, Vec::new());
-        // If an earlier run left an input incomplete, only its missing rows are appended.
-        let has_row = |choice: usize| logged.as_ref().is_some_and(|rows| rows[choice]);
-        let missing = outcomes().enumerate().filter(|(choice, _)| !has_row(*choice));
-        for (choice, outcome) in missing.map(|(_, outcome)| outcome) {
+        let planned = &input.planned;
+        let refusals = self.eligibility.refusals(&planned.context).unwrap_or_default();
+        let mut rows = Vec::new();
+        let mut failures = Vec::new();
+        for (at, (choice, outcome)) in self.choices.iter().zip(&measurement.outcomes).enumerate() {
+            // If an earlier run left an input incomplete, only its missing rows are appended.
+            if planned.rows.as_ref().is_some_and(|has_row| has_row[at]) {
+                continue;
+            }
             match outcome {
                 Ok(feedback) => {
                     rows.extend(self.policy.rows(feedback).into_iter().map(|ms| (choice.as_str(), ms)));
                 }
-                Err(Failure::Failed(_)) => rows.push((choice.as_str(), f64::INFINITY)),
-                Err(_) => {}
+                // The first line of the log has the condition.
+                Err(_) if refusals.get(at).is_some_and(Option::is_some) => {}
+                Err(failure) => failures.push((choice.as_str(), failure)),
+            }
+            if matches!(outcome, Err(Failure::Failed(_))) {
+                rows.push((choice.as_str(), f64::INFINITY));
             }
         }
-        let failures = || outcomes().filter_map(|(choice, outcome)| Some((choice, outcome.as_ref().err()?)));
-        let records = failures().map(|(choice, failure)| OutcomeRecord::new(text, Some(choice), failure));
-        let records: Vec<_> = records.collect();
-        let is_known = records.iter().all(Option::is_some);
-        if !rows.is_empty() {
-            self.log.append_input(&input.planned.context, rows)?;
-        } else if is_known && logged.is_none() {
+        let mut records = OutcomeRecord::of_choices(&planned.text, failures);
+        if planned.rows.is_none() && measurement.is_skipped() {
             // Only this record shows a resumed run that the input was tried.
-            self.append_skip(input, NO_CHOICE)?;
+            records.push(OutcomeRecord::of_input(&planned.text, &Failure::skipped(NO_CHOICE)));
         }
-        self.outcomes.append(records.into_iter().flatten())?;
+        // First the reasons: a kill between the two writes costs rows, which the next run measures again.
+        self.outcomes.append(&records)?;
+        if !rows.is_empty() {
+            self.log.append_input(&planned.context, rows)?;
+        }
         Ok(match measurement.winner() {
             Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], shown::time(ms)),
             None => "no choice could be measured".to_owned(),
         })
     }
-
-    /// Records that an input was skipped as a whole.
-    fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), Error> {
-        self.outcomes.append(OutcomeRecord::new(&input.planned.text, None, &Failure::skipped(reason)))
-    }
 }
 
-/// Returns the first line of the log.
+/// The first line of the log.
 fn metadata(options: &Options, worker: &Worker) -> Metadata {
     let experiment = &worker.experiment;
     let mut decision_ns = worker.description.decision_ns.clone();
@@ -132,6 +145,7 @@ fn metadata(options: &Options, worker: &Worker) -> Metadata {
         fallback: experiment.optimization.fallback.clone(),
         feature_ms: experiment.optimization.feature_ms.clone(),
         decision_ns,
+        collected: Some(true),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
         commands_hash: experiment.commands_hash.clone(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -4,7 +4,7 @@ use ah_model::Error;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
-use crate::plan::Shard;
+use crate::shard::Shard;
 
 /// Held for the whole run; the system releases it also after a `kill -9`.
 ///
@@ -44,7 +44,7 @@ impl Drop for RunLock {
     }
 }
 
-/// Returns whether this path still names the open file.
+/// Whether this path still names the open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let identity = |m: std::fs::Metadata| (m.dev(), m.ino());

@@ -9,9 +9,9 @@ use ah_measure::{Experiment, Failure, sampling::Seed};
 use ah_model::{Context, Error};
 use ah_types::TimingPolicy;
 
-use super::options::seconds;
 use crate::plan::read_inputs;
 use crate::process_group::start_guard;
+use crate::units::seconds;
 use crate::worker::{Limits, Named, Worker, plausible};
 
 /// The flags of `ah-collect check-worker`.

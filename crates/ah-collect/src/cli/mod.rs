@@ -1,17 +1,13 @@
 //! The command line of every collecting program: its modes `collect` (the bare call), `report` and `list`.
 //!
-//! A [`Program`] adds the flags that name what it measures. `ah-collect` itself is such a program ([`tool`]), and so is
-//! a program of functions.
+//! A [`Program`] adds the flags that name what it measures. `ah-collect` itself is such a program, and so is a program of
+//! functions.
 
 mod check_worker;
 mod collect;
-mod options;
 mod program;
-pub(crate) mod progress;
 mod report;
 mod signals;
-#[cfg(feature = "kernels")]
-pub mod tool;
 
 use ah_model::Error;
 use std::ffi::OsString;
@@ -23,12 +19,11 @@ use ah_cli::{exit, stdout};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::process_group;
+use crate::units::seconds;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
-pub(crate) use options::Options;
-use options::seconds;
-pub(crate) use program::{NoFlags, Program};
+pub(crate) use program::{NoFlags, Program, listing, listing_of};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]
@@ -37,7 +32,7 @@ use report::ReportFlags;
     args_conflicts_with_subcommands = true,
     mut_arg("verbose", |arg| arg.help("Print details of measuring: a line for each input"))
 )]
-struct Cli<F: clap::Args> {
+pub(crate) struct Cli<F: clap::Args> {
     #[command(subcommand)]
     mode: Option<Mode<F>>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use ah_cli::{exit, status, warning};
 
 use crate::process_group;
 
-/// Returns a flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
+/// A flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
 pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);

@@ -4,7 +4,7 @@ use ah_model::FieldValue;
 
 use crate::worker::MOST_CHOICES;
 
-/// Returns every combination of a value for each name; `None` if there are more than [`MOST_CHOICES`].
+/// Every combination of a value for each name; `None` if there are more than [`MOST_CHOICES`].
 pub(super) fn combinations<'a>(
     parameters: impl Iterator<Item = (&'a String, &'a Vec<FieldValue>)>,
 ) -> Option<Vec<Vec<(&'a str, &'a FieldValue)>>> {
@@ -23,7 +23,7 @@ pub(super) fn combinations<'a>(
     Some(all)
 }
 
-/// Returns whether a shell and the preprocessor take this for a name.
+/// Whether a shell and the preprocessor take this for a name.
 pub(super) fn is_identifier(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())

@@ -157,7 +157,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Returns the parts of a runner.
+    /// The parts of a runner.
     pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), Error> {
         let Experiment { optimization, choices, timing, .. } = &mut self.experiment;
         if optimization.fallback.is_empty() {

@@ -19,7 +19,7 @@ const MOST_RUNS: u32 = 1 << 14;
 /// Passes over all inputs. A virtual machine is slow for milliseconds: one pass gave 0.2 to 3.3 ns for the length of a list.
 const PASSES: u32 = 32;
 
-/// Returns the mean milliseconds of each feature, given by its name and function, on the first inputs of a seed. Empty if
+/// The mean milliseconds of each feature, given by its name and function, on the first inputs of a seed. Empty if
 /// drawing one panics.
 pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
     draw: impl Fn(&mut Rng) -> T,
@@ -63,12 +63,12 @@ pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
     features.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), ms(at))).collect()
 }
 
-/// Returns the mean milliseconds that a feature takes longer than its call. A row has the times of an input: the call's, then each feature's.
+/// The mean milliseconds that a feature takes longer than its call. A row has the times of an input: the call's, then each feature's.
 fn beyond_call(times: &[Vec<f64>], feature: usize) -> f64 {
     times.iter().map(|row| (row[feature + 1] - row[0]).max(0.0)).sum::<f64>() / times.len() as f64
 }
 
-/// Returns the milliseconds of one run, by a batch that is timed as a whole.
+/// The milliseconds of one run, by a batch that is timed as a whole.
 fn milliseconds(run: impl Fn(), now: impl Fn() -> Duration) -> f64 {
     let batch = |runs: u32| {
         let start = now();

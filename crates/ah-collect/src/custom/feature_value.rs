@@ -4,7 +4,7 @@ use ah_model::{Feature, Value};
 
 /// A value of a feature: a number, a truth value or a category's name.
 pub trait FeatureValue: Into<Value> {
-    /// Returns the feature of this name for such values.
+    /// The feature of this name for such values.
     fn feature(name: &str) -> Feature;
 }
 

@@ -68,7 +68,7 @@ impl OptimizationFile {
 }
 
 impl CustomChoices {
-    /// Returns the names of the choices that the file describes.
+    /// The names of the choices that the file describes.
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Self::Commands(commands) => commands.names(),

@@ -1,6 +1,7 @@
 //! The runner of a decision between functions.
 
 use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ pub(super) enum Check<T> {
     None,
     /// True for a right result.
     Predicate(Box<dyn Fn(&T) -> bool + Send + Sync>),
-    /// Returns true if a result equals the first choice's.
+    /// Whether a result equals the first choice's.
     Agreement(fn(&T, &T) -> bool),
 }
 
@@ -60,13 +61,11 @@ impl<T: Clone> Input<T> {
         let mut copies = vec![original.clone()];
         let start = Instant::now();
         copies[0].clone_from(&original);
-        let one = start.elapsed().max(Duration::from_nanos(1));
-        let count = (MOST_COPYING.as_nanos() / one.as_nanos()).clamp(1, COPIES);
-        copies.resize_with(usize::try_from(count).unwrap_or(1), || original.clone());
+        copies.resize_with(copies_at_once(start.elapsed()), || original.clone());
         Self { original, copies, reference: None }
     }
 
-    /// Returns fresh copies.
+    /// Fresh copies.
     fn refresh(&mut self) -> &mut [T] {
         for copy in &mut self.copies {
             copy.clone_from(&self.original);
@@ -75,21 +74,34 @@ impl<T: Clone> Input<T> {
     }
 }
 
+/// The number of copies, where one takes this long.
+fn copies_at_once(one: Duration) -> usize {
+    let count = (MOST_COPYING.as_nanos() / one.as_nanos().max(1)).clamp(1, COPIES);
+    usize::try_from(count).unwrap_or(1)
+}
+
 impl<T> FunctionRunner<T> {
-    pub(super) fn new(mut experiment: Experiment, functions: Arc<Functions<T>>) -> Self {
-        let optimization = &mut experiment.optimization;
-        let names = optimization.features.iter().map(|feature| feature.name.as_str());
-        optimization.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
+    /// The runner; the features are timed if `times_features`.
+    pub(super) fn new(
+        mut experiment: Experiment,
+        functions: Arc<Functions<T>>,
+        times_features: bool,
+    ) -> Self {
+        if times_features {
+            let optimization = &mut experiment.optimization;
+            let names = optimization.features.iter().map(|feature| feature.name.as_str());
+            optimization.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
+        }
         Self { experiment, functions }
     }
 
-    /// Returns the features of an input.
+    /// The features of an input.
     fn context(&self, input: &T) -> Context {
         let features = self.experiment.optimization.features.iter().zip(&self.functions.features);
         features.map(|(feature, value)| (feature.name.as_str(), value(input))).collect()
     }
 
-    /// Returns the input of a context: the one that `rng` draws, or one that the user's function makes.
+    /// The input of a context: the one that `rng` draws, or one that the user's function makes.
     fn create(&self, context: &Context, rng: &mut Rng) -> Result<T, Failure> {
         let mut again = rng.clone();
         let original = (self.functions.draw)(rng);
@@ -141,6 +153,11 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
         self.create(context, rng).map(Input::new)
     }
 
+    /// A choice changes copies, which are made anew from the original.
+    fn survives_panics(&self) -> bool {
+        true
+    }
+
     fn check(&mut self, input: &mut Input<T>, choice: ChoiceId) -> Result<(), Failure> {
         let Functions { choices, check, .. } = &*self.functions;
         let result = &mut input.refresh()[0];
@@ -150,15 +167,19 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
             Check::Predicate(is_right) if is_right(result) => Ok(()),
             Check::Predicate(_) => Err(Failure::failed("wrong result: the check failed")),
             Check::Agreement(equal) => {
-                let reference = input.reference.get_or_insert_with(|| {
+                let first = &self.experiment.choices[0];
+                if input.reference.is_none() {
                     let mut reference = input.original.clone();
-                    choices[0](&mut reference);
-                    reference
-                });
-                if equal(&input.copies[0], reference) {
+                    let run = || choices[0](&mut reference);
+                    // A panic here is no fault of this choice.
+                    if catch_unwind(AssertUnwindSafe(run)).is_err() {
+                        return Err(Failure::Unmeasured(format!("no reference: {first} panicked")));
+                    }
+                    input.reference = Some(reference);
+                }
+                if input.reference.as_ref().is_some_and(|reference| equal(&input.copies[0], reference)) {
                     return Ok(());
                 }
-                let first = &self.experiment.choices[0];
                 Err(Failure::failed(format!("wrong result: it differs from that of {first}")))
             }
         }
@@ -194,9 +215,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_copies_of_an_input_depend_on_its_size_alone() {
-        let small = Input::new(vec![0_u8; 100]).copies.len();
-        let large = Input::new(vec![0_u8; 64 << 20]).copies.len();
-        assert_eq!((small, large), (16, 1));
+    fn copies_that_take_long_are_few() {
+        let counts =
+            [0, 30_000, 100_000, 500_000, 70_000_000].map(|ns| copies_at_once(Duration::from_nanos(ns)));
+        assert_eq!(counts, [16, 16, 10, 2, 1]);
     }
 }

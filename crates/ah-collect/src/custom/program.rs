@@ -48,6 +48,12 @@ impl<T: Clone + Send + 'static> Program for Functional<T> {
 
     fn serve(&self, _: NoFlags, _: Duration) -> std::io::Result<()> {
         let functions = Arc::clone(&self.functions);
-        ah_measure::serve(Ok::<_, String>(FunctionRunner::new(self.experiment.clone(), functions)))
+        // The collector has the times of the features from the first process.
+        let times_features = !worker::is_replacement();
+        ah_measure::serve(Ok::<_, String>(FunctionRunner::new(
+            self.experiment.clone(),
+            functions,
+            times_features,
+        )))
     }
 }

@@ -27,28 +27,28 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
     Ok(contexts.into_iter().map(|(_, context)| context).collect())
 }
 
-/// Returns the inputs of a log; their lines are unknown.
+/// The inputs of a log; their lines are unknown.
 fn of_log(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let log = ah_types::log::read_bytes(path, text.as_bytes(), ReadOptions::default())?;
-    let (expected, hint) = ("a column for each feature", "see ah-collect list");
+    let (expected, hint) = ("a column for each feature", "the mode `list` shows the features");
     let misfit = |found| Fault::new(expected, found, hint).at(path, RowNumber::Line(2)).into();
     let fits = |context: Context| context.row(schema).map(drop).map_err(misfit).map(|()| (None, context));
     (0..log.inputs.len()).map(|i| fits(log.context(i))).collect()
 }
 
-/// Returns the contexts of a CSV with their lines.
+/// The contexts of a CSV with their lines.
 fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     let csv_error = |e: csv::Error| {
         let line = csv_line(e.position(), crlf);
-        Fault::new("CSV", e.to_string(), "mend the line").at(path, line)
+        Fault::new("CSV", e.to_string(), "correct the line").at(path, line)
     };
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let header = reader.headers().map_err(csv_error)?.clone();
     if let Some(missing) = schema.features().iter().find(|f| !header.iter().any(|h| h == f.name)) {
         let expected = format!("a column {:?}", missing.name);
         let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
-        let hint = "the header names every feature (ah-collect list shows them)";
+        let hint = "the header names every feature; the mode `list` shows them";
         return Err(Fault::new(expected, found, hint).at(path, RowNumber::Line(1)).into());
     }
     let mut contexts = Vec::new();
@@ -62,7 +62,10 @@ fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNum
             let number = ah_types::number(text).filter(|x| x.is_finite()).map(Value::Number);
             let Some(value) = (if is_number { number } else { Some(Value::from(text)) }) else {
                 let (expected, found) = (format!("a number for {name:?}"), format!("{text:?}"));
-                return Err(Fault::new(expected, found, "mend it").at_column(column).at(path, line).into());
+                return Err(Fault::new(expected, found, "correct it")
+                    .at_column(column)
+                    .at(path, line)
+                    .into());
             };
             context.set(name, value);
         }

@@ -1,11 +1,10 @@
 //! The inputs to measure, in order: the seeded sequence, or a list from the user, without those of earlier runs.
 //!
 //! A [`Plan`] owns all three. The devices of a run share it: each takes the next place of the sequence, draws the input by
-//! its own worker, and only then asks again whether the input is new.
+//! its own worker, and only then asks whether the input is new.
 
 mod earlier;
 mod inputs_file;
-mod shard;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Mutex;
@@ -16,11 +15,11 @@ use ah_measure::{Failure, Measurement, lock};
 use ah_model::{Context, Schema, Value};
 use ah_types::log::context_text;
 
-use crate::cli::Options;
+use crate::options::Options;
+use crate::shard::Shard;
 use crate::worker::Worker;
 pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;
-pub(crate) use shard::Shard;
 
 /// A sequence counts as exhausted after this many draws in a row that repeat earlier ones, and this many more for each
 /// known input: among equally likely inputs, one in e^20 would be missed. A draw asks a process: 100,000 of them took 7 s
@@ -49,7 +48,7 @@ pub(crate) struct PlannedInput {
     pub rows: Option<Vec<bool>>,
 }
 
-/// Returns the reason why a log cannot hold this context.
+/// The reason why a log cannot hold this context.
 fn flaw(context: &Context) -> Option<Failure> {
     context.iter().find_map(|(name, value)| match value {
         Value::Number(x) if x.is_infinite() => Some(Failure::skipped(format!(
@@ -101,7 +100,7 @@ impl Places {
 }
 
 impl Plan {
-    /// Returns the plan of a run whose log holds the inputs of `earlier`.
+    /// The plan of a run whose log holds the inputs of `earlier`.
     pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
         let (seen, ahead) = (HashSet::new(), VecDeque::new());
@@ -117,7 +116,7 @@ impl Plan {
         }
     }
 
-    /// Returns the number of inputs that the log will hold at the end, if that is known.
+    /// The number of inputs that the log will hold at the end, if that is known.
     pub fn goal(&self) -> Option<u64> {
         let places = lock(&self.places);
         let listed = self.listed.as_ref().map(|contexts| {
@@ -130,27 +129,16 @@ impl Plan {
         places.left.into_iter().chain(listed).min().map(|left| left + places.earlier.done())
     }
 
-    /// Returns the next input; `None` when the list, the sequence or the time ends, or every draw repeats an earlier one.
+    /// The next input; `None` when the list, the sequence or the time ends, or every draw repeats an earlier one.
     ///
     /// # Errors
     /// The worker cannot draw, or too many inputs in a row cannot be measured.
     pub fn next(&self, worker: &mut Worker) -> Result<Option<PlannedInput>, Failure> {
-        while self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
-            let ahead = lock(&self.places).ahead.pop_front();
-            let drawn = match ahead {
-                Some(input) => Some(input),
-                None => self.draw(worker)?,
-            };
-            let Some(mut input) = drawn else { return Ok(None) };
-            let mut places = lock(&self.places);
-            // A choice that was skipped since then may have completed it.
-            if !places.earlier.is_done(&input.text) {
-                input.rows = places.earlier.take(&input.text);
-                return Ok(Some(input));
-            }
-            places.give_back();
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(None);
         }
-        Ok(None)
+        let ahead = lock(&self.places).ahead.pop_front();
+        ahead.map_or_else(|| self.draw(worker), |input| Ok(Some(input)))
     }
 
     /// Draws the next input of the sequence that is not done.
@@ -200,7 +188,8 @@ impl Plan {
             // An input that is drawn twice belongs to the shard that drew it first.
             let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
             if is_new && self.shard.contains(position) {
-                return Ok(Some(PlannedInput { context, seed, text, flaw, rows: None }));
+                let rows = places.earlier.rows(&text);
+                return Ok(Some(PlannedInput { context, seed, text, flaw, rows }));
             }
             places.give_back();
             repeats = if is_new { 0 } else { repeats + 1 };
@@ -231,16 +220,10 @@ impl Plan {
         compiled.extend(new.iter().map(|input| input.text.clone()));
     }
 
-    /// Notes the result of an input. One that was not measured does not count. If a choice was skipped, other inputs may
-    /// lack its rows for the same reason.
+    /// Notes the result of an input. One that leaves no row in the log does not count.
     pub fn note(&self, result: &Result<Measurement, Failure>) {
-        let mut places = lock(&self.places);
-        let Ok(measurement) = result else { return places.give_back() };
-        for (choice, outcome) in measurement.outcomes.iter().enumerate() {
-            if matches!(outcome, Err(Failure::Skipped(_))) {
-                let done = places.earlier.note_skip(choice);
-                places.left = places.left.map(|n| n.saturating_sub(done));
-            }
+        if !result.as_ref().is_ok_and(Measurement::leaves_rows) {
+            lock(&self.places).give_back();
         }
     }
 }

@@ -64,7 +64,7 @@ struct Point {
 }
 
 impl LogReport {
-    /// Returns the facts of a log. The fallback is the one of `optimization`.
+    /// The facts of a log. The fallback is the one of `optimization`.
     pub fn of(log: &Log, optimization: &Optimization) -> Self {
         let mut choices: Vec<ChoiceCoverage> = log
             .choices

@@ -11,7 +11,7 @@ pub const CLEAR_GAP: f64 = 1.03;
 /// The times of one input, by choice.
 pub type Times = BTreeMap<u32, Vec<f64>>;
 
-/// Returns the times of each input.
+/// The times of each input.
 pub fn times(log: &Log) -> Vec<Times> {
     let mut times = vec![Times::new(); log.inputs.len()];
     for sample in &log.samples {
@@ -20,7 +20,7 @@ pub fn times(log: &Log) -> Vec<Times> {
     times
 }
 
-/// Returns the choices with a finite median of these times, each behind its median, fastest first.
+/// The choices with a finite median of these times, each behind its median, fastest first.
 pub fn ranked<'t>(times: impl Iterator<Item = (&'t u32, &'t [f64])>) -> Vec<(f64, u32)> {
     let medians = times.filter_map(|(choice, times)| Some((median(times)?, *choice)));
     let mut ranked: Vec<_> = medians.filter(|(ms, _)| ms.is_finite()).collect();

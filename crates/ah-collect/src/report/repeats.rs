@@ -87,7 +87,10 @@ impl Spread {
 
 impl Flips {
     fn between(inputs: impl Iterator<Item = (Vec<(f64, u32)>, Vec<(f64, u32)>)>) -> Self {
-        let (mut flips, mut changed, mut clear_changed, mut loss) = (Self::default(), 0, 0, 0.0);
+        let mut flips = Self::default();
+        let mut changed = 0;
+        let mut clear_changed = 0;
+        let mut loss = 0.0;
         for (first, second) in inputs {
             let (&[(best_ms, before), (second_ms, _), ..], &[(after_ms, after), ..]) =
                 (&first[..], &second[..])
@@ -110,7 +113,7 @@ impl Flips {
     }
 }
 
-/// Returns ten to this power, of milliseconds, as a text.
+/// Ten to this power, of milliseconds, as a text.
 fn duration(power: i32) -> String {
     let (unit, digits) = match power {
         3.. => ("s", power - 3),

@@ -20,7 +20,7 @@ pub enum Named {
     Optimization(Box<Optimization>),
 }
 
-/// Returns the experiment that is described.
+/// The experiment that is described.
 ///
 /// # Errors
 /// The first mistake: expected and found.
@@ -50,7 +50,7 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
     })
 }
 
-/// Returns a field that differs between the descriptions of two processes of one worker. Times that it measures may differ.
+/// A field that differs between the descriptions of two processes of one worker. Times that it measures may differ.
 pub fn difference(before: &Description, now: &Description) -> Option<String> {
     let [before, now] = [before, now].map(|description| json!(description));
     let keys = [&before, &now].into_iter().filter_map(|description| description.as_object());
@@ -102,7 +102,7 @@ fn is_name(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains(char::is_control)
 }
 
-/// Returns the optimization that a worker describes, under this name.
+/// The optimization that a worker describes, under this name.
 fn optimization(described: &Description, name: &str) -> Result<Optimization, String> {
     if described.features.is_empty() {
         return Err("expected at least one feature".to_owned());
@@ -140,20 +140,24 @@ fn expect_features(optimization: &Optimization, found: &[Feature]) -> Result<(),
     Err(format!("expected the features of {:?}, {ours}, found {theirs}", optimization.name))
 }
 
-/// Returns the default timing policy with the described fields.
+/// The default timing policy with the described fields.
 fn timing(described: &Description) -> Result<TimingPolicy, String> {
     let mut policy = json!(TimingPolicy::default());
     described.timing.iter().for_each(|(key, value)| policy[key] = value.clone());
     let policy: TimingPolicy = serde_json::from_value(policy).map_err(|e| format!("timing: {e}"))?;
-    let is_valid = (1..=1000).contains(&policy.repetitions)
-        && (1..=10_000).contains(&policy.max_samples)
-        && policy.warmup_runs <= 1000
-        && policy.budget_ms > 0.0
-        && policy.budget_ms.is_finite();
-    if !is_valid {
-        return Err(
-            "timing: expected 1 to 1000 repetitions, 1 to 10000 samples and a budget above 0".to_owned()
-        );
+    let fields = [
+        ("repetitions", "1 to 1000", (1..=1000).contains(&policy.repetitions)),
+        ("max_samples", "1 to 10000", (1..=10_000).contains(&policy.max_samples)),
+        ("warmup_runs", "at most 1000", policy.warmup_runs <= 1000),
+        ("budget_ms", "a number above 0", policy.budget_ms > 0.0 && policy.budget_ms.is_finite()),
+        ("min_sample_ms", "at least 0", policy.min_sample_ms >= 0.0),
+        ("target_relative_error", "at least 0", policy.target_relative_error >= 0.0),
+        // Below 1, the fastest choice would stop early.
+        ("early_stop_ratio", "at least 1", policy.early_stop_ratio >= 1.0),
+    ];
+    if let Some((field, expected, _)) = fields.into_iter().find(|(_, _, is_valid)| !is_valid) {
+        let found = &json!(policy)[field];
+        return Err(format!("timing: {field}: expected {expected}, found {found}"));
     }
     Ok(policy)
 }

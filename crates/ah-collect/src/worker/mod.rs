@@ -13,23 +13,25 @@ mod process;
 mod scripted;
 
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
+use ah_measure::protocol::{Answer, Clock, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
-use ah_model::{ChoiceId, Context, Error, Precondition, Schema};
+use ah_model::{ChoiceId, Context, Device, Error, Schema};
 use ah_types::TimingPolicy;
 use serde_json::Value;
 
-use process::{Fault, GRACE, Process};
+use crate::eligibility::Eligibility;
+use process::{Fault, FaultKind, GRACE, Process};
 
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
 pub use plausible::plausible;
-pub use process::{Limits, command};
+pub use process::{Limits, OnWorking, command, is_replacement};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;
 
@@ -51,8 +53,9 @@ pub struct Worker {
     pub schema: Schema,
     /// The rest of what it describes.
     pub description: Description,
-    /// By choice: the condition under which it is offered, if it has one.
-    conditions: Vec<Option<Precondition>>,
+    /// Where each choice can run.
+    pub eligibility: Arc<Eligibility>,
+    on_working: Option<OnWorking>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
     /// The current input, for the next process.
@@ -76,7 +79,12 @@ impl Worker {
         named: Named,
         shows_errors: bool,
     ) -> Result<Self, Error> {
-        Self::over(Box::new(move || Process::start(&mut command, shows_errors)), limits, named)
+        let start = move || {
+            let started = Process::start(&mut command, shows_errors);
+            command.env(process::REPLACEMENT, "1");
+            started
+        };
+        Self::over(Box::new(start), limits, named)
     }
 
     fn over(mut start: Start, limits: Limits, named: Named) -> Result<Self, Error> {
@@ -89,13 +97,7 @@ impl Worker {
         let schema = experiment.optimization.schema()?;
         draws::check(&description.inputs, &experiment.optimization)
             .map_err(|e| described(&format!("inputs{e}")))?;
-        let (name, eligible) = (&experiment.optimization.name, experiment.optimization.eligible());
-        let condition = |choice: &String| {
-            let Some(text) = eligible.get(choice) else { return Ok(None) };
-            let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
-            Precondition::new(text, &schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
-        };
-        let conditions = experiment.choices.iter().map(condition).collect::<Result<_, _>>()?;
+        let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
         Ok(Self {
             start,
             limits,
@@ -103,7 +105,8 @@ impl Worker {
             experiment,
             schema,
             description,
-            conditions,
+            eligibility: Arc::new(eligibility),
+            on_working: None,
             refusals: Vec::new(),
             input: None,
             interruption: Duration::ZERO,
@@ -111,7 +114,13 @@ impl Worker {
         })
     }
 
-    /// Returns whether it knows a request that a worker may know.
+    /// Calls `on_working` with what its processes say that they work on.
+    pub fn report_work(&mut self, on_working: OnWorking) {
+        self.process.iter_mut().for_each(|process| process.on_working = Some(Arc::clone(&on_working)));
+        self.on_working = Some(on_working);
+    }
+
+    /// Whether it knows a request that a worker may know.
     fn can(&self, request: &str) -> bool {
         self.description.can.contains(request)
     }
@@ -162,8 +171,7 @@ impl Worker {
         seed: Seed,
         policy: &TimingPolicy,
     ) -> Result<Measurement, Failure> {
-        let row = context.row(&self.schema).map_err(Failure::skipped)?;
-        self.refusals = self.conditions.iter().map(|condition| refusal(condition.as_ref()?, &row)).collect();
+        self.refusals = self.eligibility.refusals(context).map_err(Failure::skipped)?;
         self.input = None;
         let wire = WireContext::from(context);
         self.ask(Request::Prepare { context: wire.clone(), seed })?;
@@ -198,15 +206,16 @@ impl Worker {
         }
     }
 
-    /// Returns the process, started if there is none. It must describe itself as those before.
+    /// The process, started if there is none. It must describe itself as those before.
     fn process(&mut self) -> Result<&mut Process, Failure> {
         if self.process.is_none() {
             let opened = open(&mut self.start, self.limits);
-            let (process, now) =
+            let (mut process, now) =
                 opened.map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
             if let Some(what) = difference(&self.description, &now) {
                 return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
             }
+            process.on_working = self.on_working.clone();
             self.process = Some(process);
         }
         self.process.as_mut().ok_or_else(|| Failure::DeviceLost("no worker process".to_owned()))
@@ -215,13 +224,16 @@ impl Worker {
     /// Asks one question. A fault is a failure, and the process is replaced.
     fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
         let limit = self.limits.answer;
-        match answered(self.process()?.ask(request, limit)) {
-            Err(Failure::DeviceLost(reason)) => {
-                self.replace()?;
-                Err(Failure::Failed(reason))
-            }
-            answered => answered,
-        }
+        let failure = match self.process()?.ask(request, limit) {
+            Ok(answer) => match answer.failure() {
+                None => return Ok(answer),
+                Some(Failure::DeviceLost(reason)) => Failure::Failed(reason),
+                Some(failure) => return Err(failure),
+            },
+            Err(fault) => fault.into(),
+        };
+        self.replace()?;
+        Err(failure)
     }
 
     /// Ends the process, starts another one and makes the current input. Nothing is blamed on a choice before this
@@ -263,7 +275,7 @@ impl Worker {
         &mut self,
         cells: &[WireCell],
         request: fn(Vec<WireCell>) -> Request,
-        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, String> + Copy,
+        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, Failure> + Copy,
     ) -> Vec<Result<T, Failure>> {
         if cells.is_empty() {
             return Vec::new();
@@ -282,7 +294,7 @@ impl Worker {
         &mut self,
         cells: &[WireCell],
         request: fn(Vec<WireCell>) -> Request,
-        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, String>,
+        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, Failure>,
         last: bool,
     ) -> Vec<Option<Result<T, Failure>>> {
         let all = |failure: Failure| cells.iter().map(|_| Some(Err(failure.clone()))).collect();
@@ -302,11 +314,11 @@ impl Worker {
             let answer = answer?;
             Some(match answer.failure() {
                 Some(Failure::DeviceLost(reason)) => {
-                    fault.get_or_insert(Fault { reason, waited: Duration::ZERO });
+                    fault.get_or_insert(reason.into());
                     return None;
                 }
                 Some(failure) => Err(failure),
-                None => read(&answer, cell, elapsed.as_secs_f64() * 1e3).map_err(Failure::Failed),
+                None => read(&answer, cell, elapsed.as_secs_f64() * 1e3),
             })
         };
         let mut results: Vec<Option<Result<T, Failure>>> =
@@ -316,11 +328,15 @@ impl Worker {
             self.interruption += elapsed;
         }
         self.first_requests = self.first_requests.saturating_sub(1);
-        if let Some(Fault { reason, waited }) = fault {
-            let is_known = last || (cells.len() == 1 && waited > Duration::ZERO);
+        if let Some(fault) = fault {
+            let is_known = match fault.kind {
+                FaultKind::Broken => last,
+                FaultKind::Silent => last || cells.len() == 1,
+                FaultKind::Endless => true,
+            };
             let failure = match self.replace() {
                 Err(failure) => Some(failure),
-                Ok(()) => is_known.then_some(Failure::Failed(reason)),
+                Ok(()) => is_known.then(|| fault.into()),
             };
             for result in results.iter_mut().filter(|result| result.is_none()) {
                 *result = failure.clone().map(Err);
@@ -330,13 +346,7 @@ impl Worker {
     }
 }
 
-/// Returns why a choice with this condition cannot run in a row, if it cannot. An undefined condition counts as false.
-pub fn refusal(condition: &Precondition, row: &[ah_model::Value]) -> Option<Failure> {
-    let refused = || Failure::skipped(format!("not eligible: {}", condition.expression));
-    (!condition.holds(row)).then(refused)
-}
-
-/// Returns the answer of a process. A fault is [`Failure::DeviceLost`].
+/// The answer of a process. A fault is [`Failure::DeviceLost`].
 fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
     let answer = answer.map_err(|fault| Failure::DeviceLost(fault.reason))?;
     answer.failure().map_or(Ok(answer), Err)
@@ -384,14 +394,26 @@ impl Bench for Worker {
         let cell = |cell: &Cell| WireCell { burst: Some(cell.burst), ..self.cell(cell.choice) };
         let cells: Vec<WireCell> = cells.iter().map(cell).collect();
         let simulated = self.experiment.simulated;
+        // One processor second passes on each thread.
+        let seconds_at_once = match (self.description.clock, &self.experiment.device) {
+            (Clock::Wall, _) => 1.0,
+            (Clock::Processor, Device::Cpu(cpu)) => f64::from(cpu.cores.max(1)),
+            (Clock::Processor, Device::Cuda(_)) => {
+                thread::available_parallelism().map_or(1.0, |n| n.get() as f64)
+            }
+        };
         let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
             let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
-            let times = answer.times(samples)?;
+            let times = answer.times(samples).map_err(Failure::Failed)?;
             let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
-            if simulated || claimed_ms <= elapsed_ms * CLOCKS_DIFFER {
+            if simulated || claimed_ms <= elapsed_ms * CLOCKS_DIFFER * seconds_at_once {
                 return Ok(times);
             }
-            Err(format!("impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms"))
+            // The clock is at fault, and not the choice.
+            Err(Failure::Unmeasured(format!(
+                "impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms; are they milliseconds? A worker \
+                 that adds up the processor time of several threads describes \"clock\": \"processor\""
+            )))
         };
         self.ask_cells(&cells, |cells| Request::Time { cells }, read)
     }

@@ -21,7 +21,7 @@ pub fn plausible(measured: Result<Measurement, Failure>, experiment: &Experiment
         }
         Err(Failure::Failed(reason)) => Some(format!("{name:?} failed: {reason}")),
         Ok(_) | Err(Failure::Skipped(_)) => None,
-        Err(_) => Some(format!("{name:?} has no time, through no fault of its own")),
+        Err(failure) => Some(format!("{name:?}: {failure}")),
     };
     let doubts = choices.iter().zip(&measured.outcomes).filter_map(doubt);
     let mut doubts: Vec<String> = doubts.chain(measured.lost).collect();

@@ -7,18 +7,19 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 use ah_measure::{Failure, lock};
 
-use crate::cli::progress;
 use crate::process_group::{ProcessGroup, Tail, last_line};
 
 /// The most bytes of a line.
 const MOST_BYTES: usize = 4 << 20;
 /// The most answers that wait to be read; then the worker waits. All together have at most 256 MiB.
 const MOST_WAITING: usize = 64;
+/// Signs of life extend the limit of an answer to this many limits: a worker that says `working` for ever must not hold a run up.
+const LIMITS_OF_WORK: u32 = 30;
 /// The time that a worker has to end after its input or its output has ended.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
@@ -44,7 +45,7 @@ impl Default for Limits {
     }
 }
 
-/// Returns the command that starts this program again, as a worker. The program may have been called by another name, of a
+/// The command that starts this program again, as a worker. The program may have been called by another name, of a
 /// binary with several tools in it, so it gets the name of this tool.
 pub fn command() -> Result<Command, Error> {
     let program = std::env::current_exe()
@@ -54,19 +55,46 @@ pub fn command() -> Result<Command, Error> {
     Ok(command)
 }
 
+/// The environment variable of a process that replaces another one.
+pub(super) const REPLACEMENT: &str = "AH_COLLECT_REPLACEMENT";
+
+/// Whether this process is a worker that replaces another one, whose description its collector has.
+pub fn is_replacement() -> bool {
+    std::env::var_os(REPLACEMENT).is_some()
+}
+
 /// A fault of a process.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub reason: String,
-    /// How long nothing came; zero if the process is not silent, but wrong or dead.
-    pub waited: Duration,
+    pub kind: FaultKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FaultKind {
+    /// Dead, or its answer is none.
+    Broken,
+    /// Nothing came within the limit.
+    Silent,
+    /// It gave signs of life, and no answer within many limits.
+    Endless,
 }
 
 impl From<String> for Fault {
     fn from(reason: String) -> Self {
-        Self { reason, waited: Duration::ZERO }
+        Self { reason, kind: FaultKind::Broken }
     }
 }
+
+impl From<Fault> for Failure {
+    /// A process that still works has shown no failure.
+    fn from(Fault { reason, kind }: Fault) -> Self {
+        if kind == FaultKind::Endless { Self::Unmeasured(reason) } else { Self::Failed(reason) }
+    }
+}
+
+/// Is told what a worker works on during a long request; an empty text only says that it is alive.
+pub type OnWorking = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A worker process.
 pub(super) struct Process {
@@ -79,6 +107,7 @@ pub(super) struct Process {
     printed: Arc<Mutex<String>>,
     errors: Option<Tail>,
     last_id: u64,
+    pub(super) on_working: Option<OnWorking>,
 }
 
 impl Process {
@@ -97,7 +126,7 @@ impl Process {
         Ok(Self { group: Some(group), errors, ..Self::over(stdin, stdout)? })
     }
 
-    /// Returns the worker that reads requests from `input` and writes answers to `output`.
+    /// The worker that reads requests from `input` and writes answers to `output`.
     pub(super) fn over(
         mut input: impl Write + Send + 'static,
         output: impl Read + Send + 'static,
@@ -114,7 +143,7 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
+        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0, on_working: None })
     }
 
     /// Sends a request and returns the one answer to it.
@@ -156,13 +185,14 @@ impl Process {
         Ok(())
     }
 
-    /// Returns the next answer to the last request.
+    /// The next answer to the last request.
     fn receive(&mut self, limit: Duration) -> Result<Answer, Fault> {
+        let (start, most) = (Instant::now(), limit * LIMITS_OF_WORK);
         loop {
             let line = match self.answers.recv_timeout(limit) {
                 Ok(line) => line?,
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(Fault { reason: self.hung(limit), waited: limit });
+                    return Err(Fault { reason: self.hung(limit), kind: FaultKind::Silent });
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended().into()),
             };
@@ -174,9 +204,16 @@ impl Process {
                 let found = answer.id.map_or_else(|| "none".to_owned(), |id| id.to_string());
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
-            match &answer.working {
-                Some(text) => progress::working(&shorten(text)),
-                None => return Ok(answer),
+            let Some(text) = &answer.working else { return Ok(answer) };
+            if start.elapsed() > most {
+                let (most, text) = (most.as_secs_f64(), shorten(text));
+                let reason = format!(
+                    "no answer within {most} s, only `working`: {text:?}; raise --hang-seconds if it needs longer"
+                );
+                return Err(Fault { reason, kind: FaultKind::Endless });
+            }
+            if let Some(on_working) = &self.on_working {
+                on_working(&shorten(text));
             }
         }
     }

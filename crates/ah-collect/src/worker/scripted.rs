@@ -39,7 +39,7 @@ mod tests {
 
     const DESCRIPTION: &str = r#"{"id":1,"protocol":1,"name":"x","choices":["a","b"],"features":[{"name":"n","kind":"numerical"}],"inputs":{"n":[1,2]},"can":["check"],"simulated":true,"batch":2,"timing":{"max_samples":2,"warmup_runs":1}}"#;
 
-    /// Returns the lines of an honest worker whose choices take these times.
+    /// The lines of an honest worker whose choices take these times.
     fn honest(a: f64, b: f64) -> String {
         let mut text =
             format!("{DESCRIPTION}\n{{\"id\":2}}\n{{\"id\":3,\"cell\":1}}\nnoise\n{{\"id\":3,\"cell\":0}}\n");

@@ -33,14 +33,23 @@ fn every_kind_of_outcome_is_kept() {
         "this choice fails after a while",
         "wrong result: relative error 1 (at most 1e-6 expected)",
         "only with the argument `faults`",
-        "out of memory: more than 90000 elements do not fit",
     ] {
-        // Seed 0 rarely draws an input that is too large.
-        let skipped_input = reason.starts_with("out of memory");
-        assert!(outcomes.contains(reason) || skipped_input, "{reason} in {outcomes}");
+        let times = outcomes.matches(reason).count();
+        assert_eq!(times, 20, "{reason} in {outcomes}");
     }
-    let skips = outcomes.lines().filter(|l| l.contains("\"hanging\"")).count();
-    assert_eq!(skips, 1, "a choice that is always skipped is recorded once");
+    assert!(
+        outcomes.contains(r#""choices":["hanging","crashing","losing"],"outcome":"skipped""#),
+        "{outcomes}"
+    );
+
+    let too_large = folder.path("large.csv");
+    std::fs::write(&too_large, "size,kind\n95000,apples\n5,pears\n").unwrap();
+    let large = folder.path("large.txt");
+    succeed(fake(&folder).arg("--inputs").arg(&too_large).arg("-o").arg(&large));
+    let outcomes = folder.read("large.txt.outcomes.jsonl");
+    let record =
+        r#"{"input":"95000,apples","outcome":"skipped","reason":"out of memory: more than 90000 elements"#;
+    assert!(outcomes.contains(record), "{outcomes}");
 }
 
 #[test]
@@ -56,19 +65,19 @@ fn the_same_seed_gives_the_same_log() {
 #[test]
 fn shards_share_one_sequence() {
     let (whole, parts) = (Folder::new(), Folder::new());
-    succeed(fake(&whole).args(["--num-samples", "30"]));
+    succeed(fake(&whole).args(["--draws", "30"]));
     let mut found: Vec<String> = Vec::new();
     for (shard, name) in [("1/3", "a.txt"), ("2/3", "b.txt"), ("3/3", "c.txt")] {
-        succeed(fake(&parts).args(["--num-samples", "10", "--shard", shard, "-o"]).arg(parts.path(name)));
+        succeed(fake(&parts).args(["--draws", "30", "--shard", shard, "-o"]).arg(parts.path(name)));
         let log = log::read(&[parts.path(name)]).unwrap();
         found.extend(log.inputs.into_iter().map(|i| i.text.into_string()));
     }
     let merged = log::read(&["a.txt", "b.txt", "c.txt"].map(|n| parts.path(n))).unwrap();
-    assert_eq!(merged.inputs.len(), 30, "parts are disjoint, and their logs merge");
-    let mut missing = inputs(&whole);
-    missing.retain(|text| !found.contains(text));
-    // A repeated or skipped draw takes a position in one shard, so the parts reach a little further.
-    assert!(missing.len() <= 3, "missing from the parts: {missing:?}");
+    assert_eq!(merged.inputs.len(), found.len(), "parts are disjoint, and their logs merge");
+    let mut expected = inputs(&whole);
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected, "together they measure the inputs of one machine");
 }
 
 #[test]
@@ -121,11 +130,11 @@ fn an_input_that_lacks_choices_is_completed() {
     };
     assert_eq!(sorted(&folder.read("train.txt")), sorted(&whole), "the missing rows and no others");
 
-    // Without the file of outcomes, only the first inputs show which choices are skipped.
+    // Without the file of outcomes, nothing shows which choices are skipped.
     std::fs::remove_file(folder.path("train.txt.outcomes.jsonl")).unwrap();
     let completed = folder.read("train.txt");
     let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
-    assert!(stderr.contains("measured 1 input "), "{stderr}");
+    assert!(stderr.contains("measured 6 inputs "), "{stderr}");
     assert_eq!(folder.read("train.txt"), completed);
     let stderr = succeed(fake(&folder).args(["--num-samples", "7"]));
     assert!(stderr.contains("measured 1 input ") && stderr.contains("held 6 before"), "{stderr}");

@@ -24,7 +24,7 @@ fn programs_to(folder: &Folder, mode: &str, commands: &str) -> Command {
     command
 }
 
-/// Returns the feedback of a choice, over all inputs.
+/// The feedback of a choice, over all inputs.
 fn feedback(log: &Log, choice: &str) -> Vec<f64> {
     log.samples.iter().filter(|s| log.choice_name(s.choice) == choice).map(|s| s.feedback).collect()
 }
@@ -122,6 +122,26 @@ fn a_program_that_is_missing_is_measured_later() {
     let folder = Folder::new();
     let table = "check = \"./later\"\nchoices = { a = \"true\", b = \"true\" }\ninputs = { size = [1, 2] }";
     refused(programs(&folder, table).args(["--num-reps", "1"]), 6, &["a program is not installed"]);
+}
+
+/// A heuristic is compared with the fallback, so a typo in its command is found out before hours of measuring.
+#[test]
+fn a_fallback_that_cannot_be_measured_ends_the_run() {
+    let rest = "b = \"true\" }\ninputs = { size = { from = 1, to = 100000 } }";
+    for inputs in ["3", "20"] {
+        let folder = Folder::new();
+        let table = format!("choices = {{ a = \"./typo\", {rest}");
+        let text = format!("{}fallback = [\"a\"]\n", HEAD.split_inclusive('\n').next().unwrap());
+        let mut command = programs(&folder, &table);
+        let file = std::fs::read_to_string(folder.path("programs.toml")).unwrap();
+        let begin = HEAD.split_inclusive('\n').next().unwrap();
+        std::fs::write(folder.path("programs.toml"), file.replacen(begin, &text, 1)).unwrap();
+        let last = if inputs == "3" { "3 inputs" } else { "10 inputs" };
+        let parts =
+            ["the fallback \"a\" could not be measured on the last", last, "a program is not installed"];
+        refused(command.args(["--num-reps", "1", "--num-samples", inputs]), 5, &parts);
+        assert_eq!(feedback(&log::read(&[folder.log()]).unwrap(), "b").len().to_string() + " inputs", last);
+    }
 }
 
 #[test]
@@ -253,7 +273,7 @@ fn ten_failed_setups_end_the_run_and_are_tried_again() {
                  setup = \"echo $folder is full >&2; test -e go\"";
     refused(
         programs(&folder, table).args(["--num-reps", "1", "--num-samples", "20"]),
-        5,
+        6,
         &["10 inputs in a row failed", "nothing of them is recorded", "setup: `echo", "$folder is full"],
     );
     std::fs::write(folder.path("go"), "").unwrap();

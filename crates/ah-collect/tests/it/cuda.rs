@@ -17,7 +17,7 @@ fn cuda(folder: &Folder, name: &str) -> assert_cmd::Command {
     command
 }
 
-/// Returns the same, to be interrupted.
+/// The same, to be interrupted.
 fn start(folder: &Folder, arguments: &[&str]) -> Child {
     Command::new(assert_cmd::Command::cargo_bin("ah-collect").unwrap().get_program())
         .args(["--backend", "cuda", "--name", "softmax", "-o"])

@@ -6,7 +6,7 @@ use ah_types::log;
 use assert_cmd::Command;
 use common::{Folder, example, feedback, inputs, refused, succeed};
 
-/// Returns the program of an example in a folder.
+/// The program of an example in a folder.
 fn program(folder: &Folder, name: &str) -> Command {
     let mut command = Command::new(example(name));
     command.current_dir(folder.path(""));
@@ -135,7 +135,7 @@ fn a_feature_that_is_always_infinite_ends_the_run() {
         let parts = ["1000 in a row", ",inf,", "the feature \"mean\" is inf", "Change how inputs are drawn"];
         refused(program.env("AH_LAST", "0").args(["--num-samples", "5"]), 5, &parts);
     }
-    // The program is mended, and the same log goes on.
+    // The program is repaired, and the same log goes on.
     succeed(program(&folder, "odd_features").args(["--num-samples", "5"]));
     assert_eq!(inputs(&folder).len(), 5);
 }

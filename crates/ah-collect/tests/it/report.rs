@@ -5,7 +5,7 @@ mod chromium;
 
 use assert_cmd::Command;
 
-/// Returns a log with one size after another, two choices and three repetitions.
+/// A log with one size after another, two choices and three repetitions.
 fn log() -> String {
     let head =
         r#"{"name":"x","device_capa":[0,0],"numerical_features":["size"],"categorical_features":["kind"]}"#;

@@ -34,7 +34,16 @@ fn a_log_is_described() {
     );
 }
 
-/// Returns the JSON on standard output, with each figure that a clock shows as `0`.
+#[test]
+fn a_missing_gpu_is_said_once() {
+    let output = Command::cargo_bin("ah-collect").unwrap().arg("list").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let expected = usize::from(!ah_kernels::cuda::count().is_ok_and(|gpus| gpus > 0));
+    let about_gpus = stderr.matches("taking the CPU: ").count();
+    assert!(expected == 0 || about_gpus == expected, "{stderr}");
+}
+
+/// The JSON on standard output, with each figure that a clock shows as `0`.
 fn json(command: &mut Command) -> String {
     let mut value: serde_json::Value = serde_json::from_str(&stdout(command.args(["--json", "-q"]))).unwrap();
     if let Some(collection) = value.get_mut("collection") {

@@ -14,7 +14,7 @@ fn fake(folder: &Folder) -> Command {
     command
 }
 
-/// Returns a pipe that nobody reads.
+/// A pipe that nobody reads.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

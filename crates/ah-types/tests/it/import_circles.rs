@@ -1,9 +1,10 @@
 //! No import circles between the files of a crate (`docs/architecture.md`).
 //!
-//! The nodes are the files with code. An edge leads from a file to each file whose items it uses: by `use`,
-//! or by a path that begins with `crate`, `super`, `self`, a child module or an imported name. Modules under
-//! `cfg(test)` do not count. A `mod.rs`, `lib.rs` or `main.rs` that only declares and re-exports is not a
-//! node; a path through it leads to the file behind the re-export.
+//! The nodes are the files. An edge leads from a file to each file whose items it uses: by `use`, or by a path that begins
+//! with `crate`, `super`, `self`, a child module or an imported name. Modules under `cfg(test)` do not count.
+//!
+//! A folder is used as a whole: a path from outside that goes through a re-export of its `mod.rs` leads to this `mod.rs`, which
+//! depends on all that it re-exports. Inside the folder, a path through `super` leads to the file that defines the item.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ type ModulePath = Vec<String>;
 struct SourceFile {
     /// Its path below `src`.
     name: String,
-    /// True if it holds more than declarations of modules and imports.
-    has_code: bool,
+    /// Its module.
+    module: ModulePath,
     /// The names that `use` declares, each with its path from the root.
     imports: BTreeMap<String, ModulePath>,
     /// The paths that it uses, from the root.
@@ -45,7 +46,8 @@ impl Crate {
         let tokens: TokenStream = text.parse().expect("Rust");
         let name = path.strip_prefix(src).expect("below src").display().to_string();
         self.modules.insert(module.to_vec(), self.files.len());
-        let mut reader = Reader { file: SourceFile { name, ..SourceFile::default() }, children: Vec::new() };
+        let file = SourceFile { name, module: module.to_vec(), ..SourceFile::default() };
+        let mut reader = Reader { file, children: Vec::new() };
         reader.items(tokens, module);
         self.files.push(reader.file);
         let is_folder = path.ends_with("mod.rs") || module.is_empty();
@@ -58,8 +60,8 @@ impl Crate {
         }
     }
 
-    /// Returns the file that defines what a path from the root names.
-    fn definition(&self, path: &[String]) -> usize {
+    /// Returns the file that a path from the root leads to, used in the module `user`.
+    fn target(&self, path: &[String], user: &[String]) -> usize {
         let mut path = path.to_vec();
         // Re-exports of re-exports end after a few steps, unless they are circular.
         for _ in 0..20 {
@@ -67,7 +69,7 @@ impl Crate {
             let depth = depth.expect("the root is a module");
             let file = self.modules[&path[..depth]];
             match path.get(depth).and_then(|name| self.files[file].imports.get(name)) {
-                Some(target) if *target != path[..=depth] => {
+                Some(target) if *target != path[..=depth] && user.starts_with(&path[..depth]) => {
                     path = [target.as_slice(), &path[depth + 1..]].concat();
                 }
                 _ => return file,
@@ -79,10 +81,10 @@ impl Crate {
     /// Returns the files that each file uses, each with one path that leads there.
     fn edges(&self) -> BTreeMap<usize, BTreeMap<usize, String>> {
         let mut edges: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
-        for (from, file) in self.files.iter().enumerate().filter(|(_, file)| file.has_code) {
+        for (from, file) in self.files.iter().enumerate() {
             for path in &file.uses {
-                let to = self.definition(path);
-                if to != from && self.files[to].has_code {
+                let to = self.target(path, &file.module);
+                if to != from {
                     edges.entry(from).or_default().entry(to).or_insert_with(|| path.join("::"));
                 }
             }
@@ -176,10 +178,7 @@ impl Reader {
                 }
                 // The end of a constant whose value ended with a block.
                 [end] if is_punct(Some(end), ';') => {}
-                _ => {
-                    self.file.has_code = true;
-                    self.code(item, module);
-                }
+                _ => self.code(item, module),
             }
         }
     }
@@ -198,6 +197,10 @@ impl Reader {
                     let end = end.map_or(tokens.len(), |n| at + n);
                     self.import(&tokens[at + 1..end], Vec::new(), module);
                     at = end;
+                }
+                // The scope of `pub(in crate::a)` uses nothing.
+                TokenTree::Ident(keyword) if keyword == "pub" => {
+                    at += usize::from(matches!(tokens.get(at + 1), Some(TokenTree::Group(_))));
                 }
                 TokenTree::Ident(first) => {
                     let mut path = vec![first.to_string()];
@@ -349,15 +352,21 @@ fn circles_are_found() {
         "fn f() { use crate::a::{A}; }",
     ] {
         write("b/deep.rs", &format!("pub struct Deep;\n{circle}"));
-        assert_eq!(
-            circles(),
-            ["  a.rs uses b/deep.rs (crate::b::Deep)\n  b/deep.rs uses a.rs (crate::a::A)\n".replace(
-                "crate::a::A)",
-                if circle.contains("other") { "crate::a)" } else { "crate::a::A)" }
-            )],
-            "{circle}"
+        let back = if circle.contains("other") { "crate::a" } else { "crate::a::A" };
+        let expected = format!(
+            "  a.rs uses b/mod.rs (crate::b)\n  b/mod.rs uses b/deep.rs (crate::b::deep::Deep)\n  \
+             b/deep.rs uses a.rs ({back})\n"
         );
+        assert_eq!(circles(), [expected], "{circle}");
     }
+    // Through the door of a folder, though `a.rs` needs no item of the file that needs `a.rs`.
+    write("b/deep.rs", "pub struct Deep;\n");
+    write("b/mod.rs", "mod deep;\nmod other;\npub use deep::Deep;\npub use other::f;\n");
+    write("b/other.rs", "use super::Deep;\nuse crate::a::A;\npub fn f(_: A, _: Deep) {}\n");
+    let found = circles();
+    assert!(found.len() == 1 && found[0].contains("b/other.rs uses a.rs (crate::a::A)"), "{found:?}");
+    assert!(!found[0].contains("deep.rs"), "{found:?}");
+    write("b/mod.rs", "mod deep;\npub use deep::Deep;\n");
     write("b/deep.rs", "pub struct Deep;\n#[cfg(test)]\nmod tests { use crate::a::A; }\n");
     assert_eq!(circles(), Vec::<String>::new());
     write("b/deep.rs", "use super::f;\npub struct Deep;\n");

@@ -68,13 +68,13 @@ pub(super) struct CommandChoice {
 }
 
 impl Commands {
-    /// Returns the names of the choices.
+    /// The names of the choices.
     pub(in crate::custom) fn names(&self) -> Vec<String> {
         self.choices.iter().map(|choice| choice.name.clone()).collect()
     }
 }
 
-/// Returns the positions of `$name` and `${name}` in a text: begin, end and name.
+/// The positions of `$name` and `${name}` in a text: begin, end and name.
 fn variables(text: &str) -> Vec<(usize, usize, &str)> {
     let mut found = Vec::new();
     for (begin, _) in text.match_indices('$') {
@@ -111,7 +111,7 @@ impl CommandsTable {
         Ok(Commands { choices, hash: format!("{:016x}", fnv1a(&runs)), table: self })
     }
 
-    /// Returns every choice for every combination of the parameters that its command uses.
+    /// Every choice for every combination of the parameters that its command uses.
     fn choices(&self) -> Result<Vec<CommandChoice>, String> {
         let mut choices: Vec<CommandChoice> = Vec::new();
         for (name, command) in &self.choices {
@@ -148,7 +148,7 @@ impl CommandsTable {
     }
 }
 
-/// Returns the name of a choice with the values of its parameters.
+/// The name of a choice with the values of its parameters.
 fn fill(name: &str, parameters: &BTreeMap<String, String>) -> Result<String, String> {
     let (mut filled, mut at) = (String::new(), 0);
     for (begin, end, parameter) in variables(name) {

@@ -36,7 +36,7 @@ pub(super) fn run(
     };
     let watched: io::Result<_> = watch();
     let elapsed = start.elapsed();
-    let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
+    let status = group.end().map_err(|e| Failure::Unmeasured(format!("`{shown}`: {e}")))?;
     let ((stdout, stderr), in_time) =
         watched.map_err(|e| Failure::Unmeasured(format!("cannot start a thread to watch `{shown}`: {e}")))?;
     let text = |output: Option<Tail>| output.map(|output| output.text()).unwrap_or_default();

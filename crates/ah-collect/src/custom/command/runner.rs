@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use ah_kernels::Server;
+use ah_kernels::ServeFn;
 use ah_measure::protocol::shorten;
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
@@ -17,8 +17,8 @@ use crate::custom::combinations::is_identifier;
 use crate::process_group::{last_line, start_guard};
 
 impl Commands {
-    /// Returns the worker of these commands. A command is killed after `limit`.
-    pub(crate) fn server(self, optimization: Optimization, limit: Duration) -> Server {
+    /// The worker of these commands. A command is killed after `limit`.
+    pub(crate) fn serve_fn(self, optimization: Optimization, limit: Duration) -> ServeFn {
         // Programs take long to start, and their times vary: few samples, one run each.
         let timing = TimingPolicy {
             warmup_runs: 1,
@@ -126,7 +126,10 @@ impl BenchmarkRunner for CommandRunner {
         let folder = folder.map_err(|e| Failure::Unmeasured(format!("no folder can be made: {e}")))?;
         let input = Input { context: context.clone(), folder };
         let setup = self.run_other(self.commands.table.setup.as_ref(), &input, None);
-        setup.map(|_| input).map_err(|failure| Failure::Failed(format!("setup: {}", failure.reason())))
+        setup.map(|()| input).map_err(|failure| match failure {
+            Failure::Failed(reason) => Failure::Failed(format!("setup: {reason}")),
+            failure => Failure::Unmeasured(format!("setup: {}", failure.reason())),
+        })
     }
 
     fn unload(&mut self, input: Input) -> Result<(), Failure> {

@@ -61,7 +61,7 @@ impl Arguments {
         Ok(Self { buffers, arguments })
     }
 
-    /// Returns the buffers and the arguments on an input with these features.
+    /// The buffers and the arguments on an input with these features.
     pub(super) fn plan(&self, features: &[Value]) -> Result<(Vec<BufferPlan>, Vec<Argument>), String> {
         let buffers = self.buffers.iter().map(|(buffer, length)| {
             Ok(BufferPlan { length: length.whole(features, 1, 1 << 44)?, ..buffer.clone() })

@@ -47,7 +47,7 @@ impl NumberExpression {
         if number.is_finite() { Ok(number) } else { Err(format!("{} is undefined here", self.key)) }
     }
 
-    /// Returns the whole number in this row.
+    /// The whole number in this row.
     pub(super) fn whole(&self, row: &[Value], least: u32, most: u64) -> Result<u64, String> {
         let number = self.number(row)?;
         if number.fract() == 0.0 && number >= f64::from(least) && number <= most as f64 {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ah_kernels::Server;
+use ah_kernels::ServeFn;
 use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserKernel, UserSource};
 use ah_measure::Failure;
 use ah_measure::draws::{self, Inputs};
@@ -15,10 +15,10 @@ use toml::Spanned;
 use super::arguments::Arguments;
 use super::expression::{Located, condition};
 use super::format::{CudaTable, ReferenceTable};
-use super::launch::LaunchExpressions;
+use super::launch::{LaunchExpressions, WrittenLaunch};
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
-use crate::worker::refusal;
+use crate::eligibility::refusal;
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -63,11 +63,13 @@ impl CudaKernel {
             uses
         });
         let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
-        let launch = LaunchExpressions::new(
-            "cuda",
-            (table.kernel.clone(), &table.grid, &table.block, table.shared_memory.as_ref()),
-            &all,
-        )?;
+        let written = WrittenLaunch {
+            kernel: &table.kernel,
+            grid: &table.grid,
+            block: &table.block,
+            shared_memory: table.shared_memory.as_ref(),
+        };
+        let launch = LaunchExpressions::new("cuda", &written, &all)?;
         let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
         let arguments = Arguments::new(&table.arguments, &features)?;
         draws::check(&table.inputs, optimization)
@@ -85,13 +87,13 @@ impl CudaKernel {
         })
     }
 
-    /// Returns the names of the choices.
+    /// The names of the choices.
     pub(in crate::custom) fn names(&self) -> Vec<String> {
         self.choices.iter().map(|choice| choice.name.clone()).collect()
     }
 
-    /// Returns the worker of this kernel on the GPU of this index.
-    pub(crate) fn server(self, optimization: Optimization, device: u32) -> Server {
+    /// The worker of this kernel on the GPU of this index.
+    pub(crate) fn serve_fn(self, optimization: Optimization, device: u32) -> ServeFn {
         let kernel = UserKernel {
             source: self.source.clone(),
             optimization,
@@ -100,10 +102,10 @@ impl CudaKernel {
             inputs: self.inputs.clone(),
             plan: Box::new(move |context| self.plan(context)),
         };
-        kernel.server(device)
+        kernel.serve_fn(device)
     }
 
-    /// Returns the launches on this input.
+    /// The launches on this input.
     pub(super) fn plan(&self, context: &Context) -> Result<InputPlan, String> {
         let features = context.row(&self.features)?;
         let (buffers, arguments) = self.arguments.plan(&features)?;
@@ -159,8 +161,13 @@ fn reference(
                 table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
             let here = |inner: toml::Value| Spanned::new(value.span(), inner);
             let shared_memory = table.shared_memory.map(here);
-            let launch = (table.kernel, &here(table.grid), &here(table.block), shared_memory.as_ref());
-            LaunchExpressions::new("cuda.reference", launch, names).map(Reference::Kernel)
+            let written = WrittenLaunch {
+                kernel: &table.kernel,
+                grid: &here(table.grid),
+                block: &here(table.block),
+                shared_memory: shared_memory.as_ref(),
+            };
+            LaunchExpressions::new("cuda.reference", &written, names).map(Reference::Kernel)
         }
     }
 }

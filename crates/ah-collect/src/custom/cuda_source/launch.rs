@@ -7,6 +7,14 @@ use toml::Spanned;
 use super::expression::{Located, NumberExpression};
 use super::mistake::Mistake;
 
+/// A launch as written.
+pub(super) struct WrittenLaunch<'a> {
+    pub kernel: &'a str,
+    pub grid: &'a Located,
+    pub block: &'a Located,
+    pub shared_memory: Option<&'a Located>,
+}
+
 /// A launch as expressions over features and parameters.
 #[derive(Debug)]
 pub(super) struct LaunchExpressions {
@@ -17,11 +25,7 @@ pub(super) struct LaunchExpressions {
 }
 
 impl LaunchExpressions {
-    pub(super) fn new(
-        table: &str,
-        (kernel, grid, block, shared_memory): (String, &Located, &Located, Option<&Located>),
-        names: &Schema,
-    ) -> Result<Self, Mistake> {
+    pub(super) fn new(table: &str, written: &WrittenLaunch<'_>, names: &Schema) -> Result<Self, Mistake> {
         let number =
             |key: &str, value: &Located| NumberExpression::new(&format!("{table}.{key}"), value, names);
         let sizes = |key: &str, value: &Located| {
@@ -33,10 +37,10 @@ impl LaunchExpressions {
             values.iter().map(|size| number(key, &Spanned::new(value.span(), size.clone()))).collect()
         };
         Ok(Self {
-            kernel,
-            grid: sizes("grid", grid)?,
-            block: sizes("block", block)?,
-            shared_memory: shared_memory.map(|bytes| number("shared_memory", bytes)).transpose()?,
+            kernel: written.kernel.to_owned(),
+            grid: sizes("grid", written.grid)?,
+            block: sizes("block", written.block)?,
+            shared_memory: written.shared_memory.map(|bytes| number("shared_memory", bytes)).transpose()?,
         })
     }
 
@@ -56,7 +60,7 @@ impl LaunchExpressions {
     }
 }
 
-/// Returns a number that was checked to be at most 2³¹.
+/// A number that was checked to be at most 2³¹.
 fn small(x: u64) -> u32 {
     u32::try_from(x).unwrap_or(u32::MAX)
 }

@@ -11,17 +11,17 @@ pub(in crate::custom) struct Mistake {
 }
 
 impl Mistake {
-    /// Returns a mistake in the value at these bytes.
+    /// A mistake in the value at these bytes.
     pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { at: Some(span.start), message: message.into() }
     }
 
-    /// Returns a mistake in the table as a whole.
+    /// A mistake in the table as a whole.
     pub(super) fn anywhere(message: impl Into<String>) -> Self {
         Self { at: None, message: message.into() }
     }
 
-    /// Returns the message with its line in `text`.
+    /// The message with its line in `text`.
     pub(in crate::custom) fn shown(&self, text: &str) -> String {
         let line =
             |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1;

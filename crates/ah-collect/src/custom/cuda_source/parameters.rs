@@ -18,7 +18,7 @@ pub(super) struct CudaChoice {
     pub(super) defines: Vec<String>,
 }
 
-/// Returns the features, followed by the parameters.
+/// The features, followed by the parameters.
 pub(super) fn extend(
     features: &Schema,
     parameters: &BTreeMap<String, Spanned<Vec<FieldValue>>>,
@@ -49,13 +49,13 @@ pub(super) fn extend(
     Ok(all)
 }
 
-/// Returns the value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs
+/// The value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs
 /// them.
 fn parameter(value: &FieldValue) -> Value {
     value.number().map_or_else(|| value.value(), Value::from)
 }
 
-/// Returns every combination of the parameters that these conditions allow.
+/// Every combination of the parameters that these conditions allow.
 pub(super) fn choices(
     parameters: &BTreeMap<String, Spanned<Vec<FieldValue>>>,
     features: &Schema,

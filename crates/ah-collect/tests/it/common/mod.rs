@@ -25,7 +25,7 @@ impl Folder {
         self.path("train.txt")
     }
 
-    /// Returns a file's text; of a log, without the time of a decision, which each run measures anew.
+    /// A file's text; of a log, without the time of a decision, which each run measures anew.
     pub fn read(&self, name: &str) -> String {
         let text = std::fs::read_to_string(self.path(name)).unwrap();
         let Some((begin, rest)) = text.split_once("\"decision_ns\":{") else { return text };
@@ -34,14 +34,14 @@ impl Folder {
     }
 }
 
-/// Returns the program of an example. `cargo test` builds them all.
+/// The program of an example. `cargo test` builds them all.
 pub fn example(name: &str) -> PathBuf {
     let path = assert_cmd::cargo::cargo_bin!("ah-collect").with_file_name("examples").join(name);
     assert!(path.exists(), "{} is not built: run `cargo build -p ah-collect --examples`", path.display());
     path
 }
 
-/// Returns the command of the fake device; with the argument `faults`, its choices hang and crash.
+/// The command of the fake device; with the argument `faults`, its choices hang and crash.
 pub fn fake_worker(arguments: &str) -> String {
     format!("'{}' {arguments}", example("fake").display())
 }
@@ -51,12 +51,12 @@ pub fn fake(folder: &Folder) -> Command {
     fake_to(folder, "collect", "")
 }
 
-/// Returns the same on a fake device whose choices hang, crash and lose the device, on even sizes.
+/// The same on a fake device whose choices hang, crash and lose the device, on even sizes.
 pub fn faulty(folder: &Folder) -> Command {
     fake_to(folder, "collect", "faults")
 }
 
-/// Returns a mode of `ah-collect` on the fake device.
+/// A mode of `ah-collect` on the fake device.
 pub fn fake_to(folder: &Folder, mode: &str, arguments: &str) -> Command {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     command.arg(mode).current_dir(&folder.0).env("AH_FAKE_PACE_US", "1");
@@ -100,7 +100,7 @@ pub fn stdout(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the feedback of a choice on the input of this size.
+/// The feedback of a choice on the input of this size.
 pub fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
     let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
     let of_choice = |s: &&Sample| s.input as usize == input && log.choice_name(s.choice) == choice;
@@ -130,7 +130,7 @@ pub fn gpu(what: &str) -> bool {
     false
 }
 
-/// Returns the inputs of the folder's log, as text, in order.
+/// The inputs of the folder's log, as text, in order.
 pub fn inputs(folder: &Folder) -> Vec<String> {
     let log = ah_types::log::read(&[folder.log()]).unwrap();
     log.inputs.into_iter().map(|i| i.text.into_string()).collect()

@@ -6,12 +6,12 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use ah_cli::status;
-use ah_kernels::{Server, cpu, cuda};
+use ah_kernels::{ServeFn, cpu, cuda};
 use ah_model::Error;
 use ah_types::Optimization;
 use clap::ValueEnum;
 
-use super::program::{Program, listing, listing_of};
+use crate::cli::{self, Program, listing, listing_of};
 use crate::custom::{CustomChoices, OptimizationFile};
 use crate::worker::{self, Limits, Named, Worker};
 
@@ -32,14 +32,14 @@ Examples:
 
 /// Runs `ah-collect`.
 pub fn main() -> ExitCode {
-    super::main(&Tool, ABOUT, EXAMPLES)
+    cli::main(&Tool, ABOUT, EXAMPLES)
 }
 
 struct Tool;
 
 /// The flags that name what is measured.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct ToolFlags {
+struct ToolFlags {
     /// The optimization to measure (ah-collect list shows all)
     #[arg(long)]
     name: Option<String>,
@@ -70,14 +70,14 @@ enum Backend {
 }
 
 impl Backend {
-    /// Returns the worker of shipped kernels.
-    fn server(self, optimization: Optimization, device: u32) -> Result<Server, Error> {
+    /// The worker of shipped kernels.
+    fn serve_fn(self, optimization: Optimization, device: u32) -> Result<ServeFn, Error> {
         let name = optimization.name.clone();
-        let server = match self {
-            Self::Cuda => cuda::server(optimization, device),
-            Self::Cpu | Self::Auto => cpu::server(optimization),
+        let serve = match self {
+            Self::Cuda => cuda::serve_fn(optimization, device),
+            Self::Cpu | Self::Auto => cpu::serve_fn(optimization),
         };
-        server.ok_or_else(|| {
+        serve.ok_or_else(|| {
             Error::Usage(format!(
                 "nothing measures {name} with --backend {self}; ah-collect list shows what can be measured, and \
                  --worker takes a program of your own (docs/workers.md)"
@@ -94,7 +94,7 @@ impl fmt::Display for Backend {
 }
 
 impl ToolFlags {
-    /// Returns the file of --optimization.
+    /// The file of --optimization.
     fn file(&self) -> Result<Option<OptimizationFile>, Error> {
         let file = self.optimization.as_deref().map(OptimizationFile::read).transpose()?;
         match (&file, &self.name) {
@@ -127,17 +127,16 @@ impl ToolFlags {
         if self.backend != Backend::Auto {
             return Ok(self.backend);
         }
-        let reason = match cuda::count() {
-            Ok(0) => "NVIDIA's driver is installed and finds no GPU".to_owned(),
-            Ok(_) if cuda::server(optimization.clone(), self.device).is_some() => return Ok(Backend::Cuda),
-            Ok(_) => format!("nothing measures {} on a GPU", optimization.name),
-            Err(e) => e.to_string(),
+        let reason = match no_gpu() {
+            None if cuda::serve_fn(optimization.clone(), self.device).is_some() => return Ok(Backend::Cuda),
+            None => format!("nothing measures {} on a GPU", optimization.name),
+            Some(reason) => reason,
         };
         status(&format!("taking the CPU: {reason}\n"));
         Ok(Backend::Cpu)
     }
 
-    /// Returns the optimization of --optimization or --name.
+    /// The optimization of --optimization or --name.
     fn optimization(&self, file: Option<&OptimizationFile>) -> Result<Optimization, Error> {
         match (file, &self.name) {
             (Some(file), _) => Ok(file.optimization.clone()),
@@ -146,6 +145,15 @@ impl ToolFlags {
                 Err(Error::Usage("give the optimization: --name NAME (ah-collect list shows all)".to_owned()))
             }
         }
+    }
+}
+
+/// Returns why there is no GPU, if there is none.
+fn no_gpu() -> Option<String> {
+    match cuda::count() {
+        Ok(0) => Some("NVIDIA's driver is installed and finds no GPU".to_owned()),
+        Ok(_) => None,
+        Err(e) => Some(e.to_string()),
     }
 }
 
@@ -193,7 +201,7 @@ impl Program for Tool {
             return Err(Error::Device(format!("the CPU is device 0, found --device {device}")));
         }
         if choices.is_none() {
-            drop(backend.server(optimization.clone(), 0)?);
+            drop(backend.serve_fn(optimization.clone(), 0)?);
         }
         let start = |device: u32| {
             let mut command = worker::command()?;
@@ -211,13 +219,13 @@ impl Program for Tool {
         let served = flags.file().and_then(|file| {
             let optimization = flags.optimization(file.as_ref())?;
             Ok(match file.and_then(|file| file.choices) {
-                Some(CustomChoices::Commands(commands)) => commands.server(optimization, limit),
-                Some(CustomChoices::Cuda(kernel)) => kernel.server(optimization, flags.device),
-                None => flags.backend(None, &optimization)?.server(optimization, flags.device)?,
+                Some(CustomChoices::Commands(commands)) => commands.serve_fn(optimization, limit),
+                Some(CustomChoices::Cuda(kernel)) => kernel.serve_fn(optimization, flags.device),
+                None => flags.backend(None, &optimization)?.serve_fn(optimization, flags.device)?,
             })
         });
         match served {
-            Ok(server) => server(),
+            Ok(serve) => serve(),
             Err(mistake) => ah_measure::refuse(mistake),
         }
     }
@@ -237,6 +245,11 @@ impl Program for Tool {
         if flags.worker.is_some() || flags.name.is_some() || file.is_some() {
             return list(flags);
         }
+        let mut flags = flags.clone();
+        if let Some(reason) = no_gpu().filter(|_| flags.backend == Backend::Auto) {
+            status(&format!("taking the CPU: {reason}\n"));
+            flags.backend = Backend::Cpu;
+        }
         let all = Optimization::built_in_names()
             .map(|name| list(&ToolFlags { name: Some(name.to_owned()), ..flags.clone() }));
         all.collect()
@@ -251,7 +264,7 @@ mod tests {
 
     #[test]
     fn every_help_text_has_examples_that_are_valid() {
-        let command = super::super::Cli::<ToolFlags>::command().after_help(EXAMPLES);
+        let command = cli::Cli::<ToolFlags>::command().after_help(EXAMPLES);
         command.clone().debug_assert();
         assert_eq!(ah_cli::arguments::wrong_examples(&command), Vec::<String>::new());
     }

@@ -17,7 +17,7 @@ impl Shard {
         self.count == NonZeroU64::MIN
     }
 
-    /// Returns whether the input at this position of the sequence belongs to this part.
+    /// Whether the input at this position of the sequence belongs to this part.
     pub fn contains(self, position: u64) -> bool {
         position % self.count == self.index
     }

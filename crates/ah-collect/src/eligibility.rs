@@ -1,0 +1,49 @@
+//! Where each choice can run: the conditions of the optimization.
+
+use ah_model::{Context, Error, Precondition, Schema, Value};
+use ah_types::{Failure, Optimization};
+
+/// The conditions of the choices.
+#[derive(Debug)]
+pub(crate) struct Eligibility {
+    /// The features of an input.
+    schema: Schema,
+    /// By choice: the condition under which it is offered, if it has one.
+    conditions: Vec<Option<Precondition>>,
+}
+
+impl Eligibility {
+    /// Reads the conditions of these choices.
+    ///
+    /// # Errors
+    /// A condition is no expression over the features.
+    pub(crate) fn new(
+        optimization: &Optimization,
+        schema: &Schema,
+        choices: &[String],
+    ) -> Result<Self, Error> {
+        let (name, eligible) = (&optimization.name, optimization.eligible());
+        let condition = |choice: &String| {
+            let Some(text) = eligible.get(choice) else { return Ok(None) };
+            let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
+            Precondition::new(text, schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
+        };
+        let conditions = choices.iter().map(condition).collect::<Result<_, _>>()?;
+        Ok(Self { schema: schema.clone(), conditions })
+    }
+
+    /// Returns by choice why it cannot run on this input, if it cannot.
+    ///
+    /// # Errors
+    /// The input lacks a feature, or has one of the wrong kind.
+    pub(crate) fn refusals(&self, context: &Context) -> Result<Vec<Option<Failure>>, String> {
+        let row = context.row(&self.schema)?;
+        Ok(self.conditions.iter().map(|condition| refusal(condition.as_ref()?, &row)).collect())
+    }
+}
+
+/// Returns why a choice with this condition cannot run in a row, if it cannot. An undefined condition counts as false.
+pub(crate) fn refusal(condition: &Precondition, row: &[Value]) -> Option<Failure> {
+    let refused = || Failure::skipped(format!("not eligible: {}", condition.expression));
+    (!condition.holds(row)).then(refused)
+}

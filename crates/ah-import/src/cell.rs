@@ -1,25 +1,12 @@
-//! Tables, whatever their format, and the text of a cell in a log.
+//! The cells of tables, and the text of a cell in a log.
 
 use std::fmt::Write as _;
 
 use ah_model::shown::quoted;
-use ah_model::{Error, FeatureKind, RowNumber, Scalar};
+use ah_model::{FeatureKind, Scalar};
 use serde_json::Value as Json;
 
-use crate::tools::Defaults;
-
-/// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
-pub struct Table {
-    pub columns: Vec<String>,
-    pub defaults: Defaults,
-    pub rows: Box<dyn Iterator<Item = Result<Row, Error>>>,
-}
-
-/// A row: a cell a column.
-pub struct Row {
-    pub number: RowNumber,
-    pub cells: Vec<Cell>,
-}
+use crate::number::{self, Decimal};
 
 /// One cell of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,18 +52,41 @@ impl Cell {
         }
     }
 
-    /// Adds the cell's text in a log to `text`: a number in its shortest form, so that `64`, `64.0` and
+    /// Returns whether there is no value, as a time or as a number.
+    pub fn is_missing(&self) -> bool {
+        *self == Self::Missing || self.as_text() == Some(NONE)
+    }
+
+    /// Returns the cell at this place of a list inside lists.
+    pub fn at(&self, path: &[usize]) -> &Self {
+        path.iter().fold(self, |cell, &at| match cell {
+            Self::List(list) => list.get(at).unwrap_or(&Self::Missing),
+            _ => &Self::Missing,
+        })
+    }
+
+    /// Adds the cell's text in a log to `text`: a number in one form, so that `64`, `64.0` and
     /// `6.4e1` are the same; with `verbatim` text as it is. Returns the kind of feature that such a value belongs to.
     ///
     /// # Errors
     /// The value that was expected instead.
-    pub fn write(&self, verbatim: bool, text: &mut String) -> Result<FeatureKind, &'static str> {
+    pub fn write(
+        &self,
+        verbatim: bool,
+        decimal: Option<Decimal>,
+        text: &mut String,
+    ) -> Result<FeatureKind, &'static str> {
         let name = match self.as_text().ok_or("a value")? {
             name if verbatim => name,
             "true" | "TRUE" => "True",
             "false" | "FALSE" => "False",
-            name => match ah_types::number(name) {
+            name => match decimal.map_or_else(|| ah_types::number(name), |_| number::read(name, decimal)) {
                 Some(x) if x.is_infinite() => return Err("a finite number"),
+                // Whole numbers with all digits: the shortest form of 2^55 ends with 970 instead of 968.
+                Some(x) if x.fract() == 0.0 && x.abs() < 1e19 => {
+                    let _ = write!(text, "{x:.0}");
+                    return Ok(FeatureKind::Numerical);
+                }
                 Some(x) => {
                     let _ = write!(text, "{x}");
                     return Ok(FeatureKind::Numerical);
@@ -104,20 +114,12 @@ impl Cell {
     }
 }
 
-/// What to do about a decimal comma.
-pub const DECIMAL_COMMA: &str =
-    "numbers have a decimal point here; convert a table with semicolons by `tr , . < TABLE > NEW.csv`";
+/// Python's text for a value that is missing. As a category it is a name: `activation=None`.
+pub const NONE: &str = "None";
 
-/// Returns whether the text would be a number with a point in place of its only comma.
-pub fn has_decimal_comma(text: &str) -> bool {
-    text.split_once(',').is_some_and(|(whole, part)| {
-        part.starts_with(|c: char| c.is_ascii_digit()) && format!("{whole}.{part}").parse::<f64>().is_ok()
-    })
-}
-
-/// Returns whether pandas, polars, R, SQL or Python write a missing value in this way.
+/// Returns whether pandas, polars, R or SQL write a missing value in this way.
 fn is_missing(text: &str) -> bool {
-    text.eq_ignore_ascii_case("nan") || matches!(text, "" | "NA" | "N/A" | "<NA>" | "null" | "NULL" | "None")
+    text.eq_ignore_ascii_case("nan") || matches!(text, "" | "NA" | "N/A" | "<NA>" | "null" | "NULL")
 }
 
 #[cfg(test)]
@@ -128,7 +130,7 @@ mod tests {
     fn a_value_has_one_text() {
         let written = |text: &str| {
             let mut out = String::new();
-            Cell::from(text).write(false, &mut out).map(|kind| format!("{out} {kind}"))
+            Cell::from(text).write(false, None, &mut out).map(|kind| format!("{out} {kind}"))
         };
         for text in ["64", " 64", "64.0", "6.4e1", "064", "+64"] {
             assert_eq!(written(text), Ok("64 numerical".to_owned()), "{text}");
@@ -146,7 +148,7 @@ mod tests {
             assert!(written(text).is_err(), "{text}");
         }
         let mut text = String::new();
-        assert_eq!(Cell::from("1.10").write(true, &mut text), Ok(FeatureKind::Categorical));
+        assert_eq!(Cell::from("1.10").write(true, None, &mut text), Ok(FeatureKind::Categorical));
         assert_eq!(text, "1.10");
     }
 }

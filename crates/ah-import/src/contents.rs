@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
-use ah_model::shown::{listed, quoted};
+use ah_model::shown::{cut, listed, quoted};
 use ah_model::{Error, Fault, Feature, FeatureKind, RowNumber, Schema};
 use ah_types::Tally;
 use ah_types::log::quote;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-use crate::cell::{Cell, DECIMAL_COMMA, Row, has_decimal_comma};
+use crate::cell::{Cell, NONE};
+use crate::column::Column;
+use crate::doubts::{self, Doubts};
+use crate::number::{self, Points};
 use crate::params::ImportParams;
 use crate::report::ImportReport;
-use crate::roles::{Column, Roles};
+use crate::roles::{Roles, UNITS};
 use crate::row::{ReadRow, SEPARATOR};
-use crate::table;
+use crate::table::{self, Row};
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
@@ -26,8 +29,8 @@ const APART: f64 = 2.0;
 /// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
 const SHORT_MS: f64 = 5e-6;
 
-/// What is expected where nothing names the unit.
-const UNIT: &str = "the unit of the times (ns, us, ms or s)";
+/// The same greatest time in several rows marks a failure where it is so many times all others.
+const SENTINEL: f64 = 1e6;
 
 /// The rows of all tables.
 #[derive(Default)]
@@ -40,10 +43,28 @@ pub struct Contents {
     times: Vec<Time>,
     rows: Vec<TableRow>,
     bad_rows: Tally,
+    rows_left_out: u64,
+    /// The first rows that repeat the line of names, and the number of all.
+    repeated_names: (Vec<String>, usize),
+    doubts: Doubts,
+    /// The tools that wrote the tables.
+    tools: IndexSet<String>,
+    /// Sentences about what was read in another way than the table has it.
+    readings: Vec<String>,
+    has_own_units: bool,
     /// The roles of the first table's columns; the features are in the order of each input's text.
     roles: Roles,
     /// The counts of times so far.
     counts: ImportReport,
+}
+
+/// What becomes of a row.
+enum Kept {
+    Row,
+    /// It repeats the line of names.
+    Names,
+    /// By `--where`.
+    LeftOut,
 }
 
 /// A row, by its table: 16 bytes, because a table may have millions.
@@ -70,23 +91,49 @@ impl Contents {
     /// rows and a name in others; a table without times.
     pub fn read(params: &ImportParams) -> Result<Self, Error> {
         let mut contents = Self::default();
+        let mut row = ReadRow::default();
         for (table, path) in params.tables.iter().enumerate() {
-            contents.read_table(params, table, path)?;
+            contents.read_table(params, table, path, &mut row)?;
         }
         let too_little = |what: &str, hint: &str| {
             Err(Error::TooLittle(format!("{}: {what}; {hint}", params.tables[0].display())))
         };
         if contents.rows.is_empty() {
-            return too_little("the table has no rows to import", "measure some inputs first");
+            let bad = contents.bad_rows.count();
+            return match (bad, contents.rows_left_out) {
+                (0, 0) => too_little("the table has no rows to import", "measure some inputs first"),
+                (0, left) => {
+                    let conditions = params.only_where.join(" and ");
+                    too_little(
+                        &format!("no row has {conditions} (rows: {left})"),
+                        "look at the values of the column of --where",
+                    )
+                }
+                _ => {
+                    let what =
+                        format!("all rows were skipped (rows: {bad}), for example {}", contents.bad_rows);
+                    too_little(&what, "mend them, or name other columns")
+                }
+            };
+        }
+        if params.device.is_none() && params.device_capa.is_none() {
+            contents.doubts.one_device(&params.tables[0])?;
+        }
+        contents.has_own_units = row.seen.has_own_units;
+        contents.read_sentinels(&row.seen.greatest);
+        for condition in
+            params.failed_where.iter().filter(|condition| !row.seen.failed_where.contains(*condition))
+        {
+            contents.readings.push(format!("no row has {} (--failed-where)", quoted(condition)));
         }
         let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
             .map_err(|e| Error::parameter("--features", "each column once", e.to_string()))?;
         let finite = || contents.times.iter().filter(|time| time.ms.is_finite());
         let are_short = 2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count();
-        if contents.roles.unit_is_assumed() && are_short {
+        if contents.roles.unit_is_assumed() && !contents.has_own_units && are_short {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
-            return Err(Error::parameter("--unit", UNIT, found));
+            return Err(Error::parameter("--unit", UNITS, found));
         }
         if contents.times.is_empty() {
             let what = format!("no row holds a time (rows: {})", contents.rows.len());
@@ -95,8 +142,18 @@ impl Contents {
         Ok(contents)
     }
 
-    fn read_table(&mut self, params: &ImportParams, index: usize, path: &Path) -> Result<(), Error> {
+    fn read_table(
+        &mut self,
+        params: &ImportParams,
+        index: usize,
+        path: &Path,
+        read_row: &mut ReadRow,
+    ) -> Result<(), Error> {
         let table = table::open(path, params)?;
+        let of_tool = table.preset.as_ref().map(|preset| preset.apply(params, &table.columns));
+        self.tools.extend(table.preset.as_ref().map(|preset| preset.name.clone()));
+        self.tools.extend(table.defaults.tool.map(|tool| tool.flag.to_owned()));
+        let params = of_tool.as_ref().unwrap_or(params);
         let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
         let constants: Vec<Cell> = constants.collect();
         let roles = Roles::find(path, &table, params)?;
@@ -104,24 +161,78 @@ impl Contents {
             self.roles = roles.clone();
         }
         roles.same_features(path, &self.roles.features, &params.tables[0])?;
-        let mut read_row = ReadRow::default();
+        let watched = self.doubts.places(&roles.unused);
+        let numbers: Vec<&Column> = match table.may_group && params.decimal.is_none() {
+            true => roles.features.iter().chain(&roles.times).collect(),
+            false => Vec::new(),
+        };
+        let mut points = vec![Points::default(); numbers.len()];
         for row in table.rows {
             let read = row.and_then(|Row { number, mut cells }| {
+                let names = table.columns.iter().map(|name| Some(&**name));
+                if cells.iter().map(Cell::as_text).eq(names) {
+                    return Ok((number, cells, Kept::Names));
+                }
                 cells.extend_from_slice(&constants);
-                match roles.read(&cells, &mut read_row) {
-                    Ok(()) => Ok(number),
+                if !roles.is_wanted(&cells) {
+                    return Ok((number, cells, Kept::LeftOut));
+                }
+                match roles.read(&cells, read_row) {
+                    Ok(()) => Ok((number, cells, Kept::Row)),
                     Err(fault) => Err(fault.at(path, number).into()),
                 }
             });
             match read {
-                Ok(number) => self.add(index, &number, &read_row)?,
+                Ok((number, _, Kept::Names)) => {
+                    self.repeated_names.0.truncate(2);
+                    self.repeated_names.0.push(format!("{}:{}", path.display(), number.get()));
+                    self.repeated_names.1 += 1;
+                }
+                Ok((_, _, Kept::LeftOut)) => self.rows_left_out += 1,
+                Ok((number, cells, Kept::Row)) => {
+                    for (column, points) in numbers.iter().zip(&mut points) {
+                        points.see(column.cell(&cells).as_text().unwrap_or_default(), number.get());
+                    }
+                    self.doubts.see(&cells, &watched, self.rows.len());
+                    self.add(index, &number, read_row)?;
+                }
                 Err(Error::Malformed(fault)) if params.skip_bad_rows && fault.row.is_some() => {
                     self.bad_rows.add(&fault);
                 }
                 Err(e) => return Err(e),
             }
         }
+        for (column, points) in numbers.iter().zip(&points) {
+            if let Some((row, text)) = points.doubt() {
+                let expected = "numbers that can be read in one way alone, as each value with a point has three digits behind it and whole \
+                                numbers stand beside them";
+                let fault = Fault::new(expected, quoted(text), number::HINT);
+                return Err(fault.at(path, RowNumber::Line(*row)).in_column(&column.name).into());
+            }
+        }
         Ok(())
+    }
+
+    /// Takes the greatest time for a failure where many rows have it and all others are much shorter: such as 1e20.
+    fn read_sentinels(&mut self, greatest: &[(f64, String)]) {
+        for (ms, text) in greatest.iter().rev() {
+            let below = self.times.iter().map(|time| time.ms).filter(|other| other < ms).fold(0.0, f64::max);
+            let count = self.times.iter().filter(|time| time.ms == *ms).count();
+            if count < 2 || below == 0.0 || *ms < SENTINEL * below {
+                return;
+            }
+            self.times.iter_mut().filter(|time| time.ms == *ms).for_each(|time| time.ms = f64::INFINITY);
+            self.counts.measured -= count as u64;
+            self.counts.failed += count as u64;
+            // JSON has no exponent here, and a hundred digits.
+            let text = match ah_types::number(text).filter(|_| text.len() > 12) {
+                Some(x) => format!("{x:e}"),
+                None => cut(text, 20),
+            };
+            self.readings.push(format!(
+                "{text} is read as a failure, as it is a million times all other times (times: {count}); say so with --failed={text}"
+            ));
+        }
     }
 
     /// Adds the row that was read last.
@@ -163,8 +274,8 @@ impl Contents {
         let Column { name, categorical, .. } = &self.roles.features[slot];
         let value = |row: &TableRow| self.inputs[row.input as usize].split(SEPARATOR).nth(slot).unwrap_or("");
         let is_number = |row: &&TableRow| ah_types::number(value(row)).is_some();
-        let (numbers, names): (Vec<&TableRow>, Vec<&TableRow>) =
-            self.rows.iter().filter(|row| !value(row).is_empty()).partition(is_number);
+        let values = self.rows.iter().filter(|row| !["", NONE].contains(&value(row)));
+        let (numbers, names): (Vec<&TableRow>, Vec<&TableRow>) = values.partition(is_number);
         let fault = |row: &TableRow, expected: String, hint: &str| {
             let fault = Fault::new(expected, quoted(value(row)), hint);
             let number = row.number.unsigned_abs();
@@ -173,8 +284,8 @@ impl Contents {
         };
         match (numbers.first(), names.first()) {
             (Some(_), None) if !categorical => Ok(Feature::numerical(name)),
-            (_, Some(row)) if !categorical && has_decimal_comma(value(row)) => {
-                let hint = format!("{DECIMAL_COMMA}, or give --categorical with this column");
+            (_, Some(row)) if !categorical && number::is_localized(value(row)) => {
+                let hint = format!("{}; or give --categorical with this column", number::HINT);
                 fault(row, "a number".to_owned(), &hint)
             }
             (Some(number), Some(row)) if !categorical => {
@@ -195,9 +306,12 @@ impl Contents {
     ) -> impl Iterator<Item = (String, impl Iterator<Item = (&str, f64)>)> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
         let input = |time: &Time| self.rows[time.row as usize].input;
+        let schema_kind = |slot: usize| self.schema.features()[slot].kind;
         self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
             let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
-            let fields: Vec<_> = order.iter().map(|&slot| quote(texts[slot])).collect();
+            let missing = |slot: usize| texts[slot] == NONE && schema_kind(slot) == FeatureKind::Numerical;
+            let fields: Vec<_> =
+                order.iter().map(|&slot| quote(if missing(slot) { "" } else { texts[slot] })).collect();
             let samples = times.iter().map(|time| (&*self.choices[time.choice as usize], time.ms));
             (fields.join(","), samples)
         })
@@ -205,11 +319,26 @@ impl Contents {
 
     /// Returns the report of an import of these rows.
     pub fn report(self, params: &ImportParams) -> ImportReport {
-        let mut warnings = Vec::new();
+        let mut warnings = self.readings.clone();
         let bad_rows = self.bad_rows.count();
         if bad_rows > 0 {
             warnings.push(format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));
         }
+        if let (first, count @ 1..) = &self.repeated_names {
+            warnings.push(format!(
+                "rows that repeat the line of names are left out (rows: {count}): {}",
+                listed(first)
+            ));
+        }
+        warnings.extend(self.missing_texts());
+        warnings.extend(self.doubts.validity(&self.fastest_rows()));
+        let names = &self.roles.choice;
+        warnings.extend(
+            names
+                .first()
+                .filter(|_| names.len() == 1)
+                .and_then(|c| doubts::statistics(&self.choices, &c.name)),
+        );
         warnings.extend(self.contradiction(params));
         if params.device.is_none() && params.device_capa.is_none() {
             warnings.push(
@@ -220,6 +349,13 @@ impl Contents {
         }
         let names = |kind| self.schema.names(kind).map(str::to_owned).collect();
         let rules = &self.roles.rules;
+        let unit = match (&rules.named, &self.roles.unit) {
+            (Some(named), _) => named.to_string(),
+            (None, Some(column)) => format!("the unit in {}", column.name),
+            (None, None) if rules.higher_is_better => "rates".to_owned(),
+            (None, None) if self.has_own_units => "the unit of each cell".to_owned(),
+            (None, None) => "milliseconds, as nothing names a unit".to_owned(),
+        };
         let mut choice_names: Vec<String> = self.choices.into_iter().collect();
         choice_names.sort_unstable();
         ImportReport {
@@ -229,17 +365,45 @@ impl Contents {
             choices: choice_names.len(),
             choice_names,
             bad_rows,
-            unit: match (rules.higher_is_better, rules.unit, &self.roles.unit) {
-                (true, ..) => "rates".to_owned(),
-                (false, None, Some(column)) => format!("the unit in {}", column.name),
-                (false, unit, _) => unit.unwrap_or_default().to_string(),
-            },
-            unused: self.roles.unused,
+            rows_left_out: self.rows_left_out,
+            tools: self.tools.into_iter().collect(),
+            unit,
+            unused: self.roles.unused.into_iter().map(|column| column.name).collect(),
             numerical: names(FeatureKind::Numerical),
             categorical: names(FeatureKind::Categorical),
             warnings,
             ..self.counts
         }
+    }
+
+    /// Returns for each input the row with the least time.
+    fn fastest_rows(&self) -> Vec<usize> {
+        let mut fastest: FxHashMap<u32, Time> = FxHashMap::default();
+        for time in self.times.iter().filter(|time| time.ms.is_finite()) {
+            let least = fastest.entry(self.rows[time.row as usize].input).or_insert(*time);
+            if time.ms < least.ms {
+                *least = *time;
+            }
+        }
+        fastest.values().map(|time| time.row as usize).collect()
+    }
+
+    /// Returns a sentence for each feature with the text `None`, which is missing among numbers and a name among names.
+    fn missing_texts(&self) -> Vec<String> {
+        let of_feature = |(slot, feature): (usize, &Feature)| {
+            let is_none =
+                |row: &&TableRow| self.inputs[row.input as usize].split(SEPARATOR).nth(slot) == Some(NONE);
+            let count = self.rows.iter().filter(is_none).count();
+            let (name, is_number) = (quoted(&feature.name), feature.kind == FeatureKind::Numerical);
+            let sentence = match is_number {
+                true => format!("None is read as missing: column {name} (rows: {count})"),
+                false => {
+                    format!("None is a name in column {name} (rows: {count}); an empty cell would be missing")
+                }
+            };
+            (count > 0).then_some(sentence)
+        };
+        self.schema.features().iter().enumerate().filter_map(of_feature).collect()
     }
 
     /// Returns a sentence about rows that give one choice on one input very different times.
@@ -271,7 +435,12 @@ impl Contents {
         };
         let others = match self.roles.unused.is_empty() {
             true => String::new(),
-            false => format!(" Columns without a role: {}.", listed(&self.roles.unused)),
+            false => {
+                format!(
+                    " Columns without a role: {}.",
+                    listed(self.roles.unused.iter().map(|column| &column.name))
+                )
+            }
         };
         Some(format!(
             "rows contradict each other (pairs of an input and a choice: {}). The first: {}, {}. Is a feature missing from \

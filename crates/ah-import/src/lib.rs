@@ -1,28 +1,41 @@
 //! Imports tables of timings: any file with features, choices and times becomes a log to learn from.
 //!
 //! 1. [`ImportParams`] are the flags.
-//! 2. `table` opens a file as rows of cells: one file a format. `tools` knows the files of three autotuners.
+//! 2. `table` opens a file as rows of cells: one file a format. `preset` has the flags that the files of a tool need, `tools` reads the
+//!    three whose names need code.
 //! 3. `roles` finds the columns that the flags name.
-//! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be.
-//! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes.
+//! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be, `quantity` what a number is: a time in a
+//!    unit, a rate in a unit, or a question.
+//! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes. `doubts` is what the table leaves
+//!    open.
 //! 6. `log` writes them. Nothing is written before every row is read.
 #![forbid(unsafe_code)]
 
 mod cell;
+mod column;
+mod condition;
 mod contents;
+mod doubts;
 mod error;
 mod log;
+mod number;
 mod params;
+mod preset;
+mod quantity;
 mod report;
 mod roles;
 mod row;
 mod table;
 mod times;
 mod tools;
+mod unit;
 
 pub use ah_model::Error;
-pub use params::{Format, ImportParams, Unit};
+pub use number::Decimal;
+pub use params::{Format, ImportParams};
+pub use preset::text as preset_text;
 pub use report::ImportReport;
+pub use unit::Unit;
 
 /// Writes a log made of the tables of `params`. Nothing is written if a table has an error.
 ///
@@ -30,6 +43,7 @@ pub use report::ImportReport;
 /// [`Error`] with the file, the row and the column.
 pub fn import(params: &ImportParams) -> Result<ImportReport, Error> {
     params.check()?;
+    params.tool.as_deref().map_or(Ok(()), preset::check)?;
     let contents = contents::Contents::read(params)?;
     log::write(params, &contents)?;
     Ok(contents.report(params))

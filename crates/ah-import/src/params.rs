@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use ah_model::shown::{listed, quoted};
 
+use crate::condition;
+use crate::number::Decimal;
+use crate::unit::Unit;
+
 /// The parameters of an import.
 // On the command line, the doc comments are the help texts.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +21,15 @@ pub struct ImportParams {
     #[cfg_attr(feature = "cli", arg(skip))]
     pub skip_bad_rows: bool,
     /// The optimization's name, for example my_gemm.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    // Not required by clap: --show needs none.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "NAME", default_value = "", hide_default_value = true)
+    )]
     pub name: String,
+    /// The tool that wrote the tables [default: the only one that writes such files].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TOOL"))]
+    pub tool: Option<String>,
     /// The columns that are known when choosing: the features.
     #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
     pub features: Vec<String>,
@@ -38,9 +49,9 @@ pub struct ImportParams {
     /// Columns that hold names, although they may look like numbers.
     #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
     pub categorical: Vec<String>,
-    /// The unit of the times [default: that of the tool that wrote the file, or the one that the column's name ends
-    /// with, else ms].
-    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    /// The unit of the times: ps, ns, us, ms, s, min or h, or a number of one, such as 0.4ns for the cycles of 2.5 GHz
+    /// [default: that of the tool, of each cell or row, or of the column's name, else ms].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "UNIT"))]
     pub unit: Option<Unit>,
     /// The times are rates, for example TFLOPS: higher is better.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "unit"))]
@@ -51,9 +62,25 @@ pub struct ImportParams {
         arg(long, num_args = 0.., require_equals = true, value_delimiter = ',', value_name = "TEXT,…")
     )]
     pub failed: Option<Vec<String>>,
+    /// Rows that failed by another column, for example is_correct=false; * stands for any text. Can be repeated.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN=VALUE, COLUMN!=VALUE"))]
+    pub failed_where: Vec<String>,
+    /// Read these rows alone; the others are no measurements. Can be repeated.
+    #[cfg_attr(feature = "cli", arg(long = "where", value_name = "COLUMN=VALUE, COLUMN!=VALUE"))]
+    pub only_where: Vec<String>,
+    /// The sign before the fraction of a number; the other one may group digits [default: a point, where no number can be read in
+    /// two ways].
+    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    pub decimal: Option<Decimal>,
     /// In JSON: the keys, separated by points, that lead to the list of rows; the other values around it become columns too.
     #[cfg_attr(feature = "cli", arg(long, value_name = "KEY.KEY"))]
     pub rows: Option<String>,
+    /// Columns out of the parts of a name: a regular expression with named groups, such as 'BM_(?<way>\w+)/(?<n>\d+)'.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "REGEX"))]
+    pub name_pattern: Option<String>,
+    /// The column of these names [default: name, run_name, benchmark or command].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN", requires = "name_pattern"))]
+    pub name_column: Option<String>,
     /// The format of the tables [default: by their names].
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub format: Option<Format>,
@@ -74,50 +101,10 @@ pub struct ImportParams {
     pub shared_memory: Option<u64>,
 }
 
-/// A unit of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Microseconds.
-    Us,
-    /// Milliseconds.
-    #[default]
-    Ms,
-    /// Seconds.
-    S,
-}
-
-impl std::fmt::Display for Unit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Ns => "nanoseconds",
-            Self::Us => "microseconds",
-            Self::Ms => "milliseconds",
-            Self::S => "seconds",
-        })
-    }
-}
-
-impl Unit {
-    /// Returns the unit that a column's name ends with, for example `time_us` or `latency (s)`.
-    pub(crate) fn named_by(column: &str) -> Option<Self> {
-        let mut words =
-            column.split(|c: char| !c.is_alphanumeric()).filter(|word| !["", "op"].contains(word));
-        Some(match words.next_back()?.to_lowercase().as_str() {
-            "ns" | "nanosecond" | "nanoseconds" => Self::Ns,
-            "us" | "µs" | "μs" | "microsecond" | "microseconds" => Self::Us,
-            "ms" | "millisecond" | "milliseconds" => Self::Ms,
-            "s" | "sec" | "secs" | "second" | "seconds" => Self::S,
-            _ => return None,
-        })
-    }
-}
-
 /// The format of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Text with a line of names, separated by commas, tabs or semicolons.
     Csv,
@@ -125,6 +112,8 @@ pub enum Format {
     Jsonl,
     /// A list of JSON objects, a document with one inside (--rows), or what an autotuner writes (docs/tables.md).
     Json,
+    /// Text of which each line is a row of one column, `line`.
+    Lines,
 }
 
 impl ImportParams {
@@ -135,7 +124,11 @@ impl ImportParams {
             return wrong("TABLE", "at least one table", "none".to_owned());
         }
         if self.name.is_empty() || self.name.contains(char::is_control) {
-            return wrong("--name", "a name of one line", quoted(&self.name));
+            return wrong(
+                "--name",
+                "the name of the decision in one line, for example my_gemm",
+                quoted(&self.name),
+            );
         }
         for (flag, list) in
             [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)]
@@ -146,6 +139,9 @@ impl ImportParams {
             return wrong("--features", "columns that are not the choice or its time", quoted(name));
         }
         self.constants()?;
+        for (flag, list) in [("--where", &self.only_where), ("--failed-where", &self.failed_where)] {
+            list.iter().try_for_each(|text| condition::parse(flag, text).map(drop))?;
+        }
         if self.output.exists() && !self.append {
             let expected = "a new file; write to another one, or add to this one with --append";
             return wrong("--output", expected, format!("{}, which exists", self.output.display()));

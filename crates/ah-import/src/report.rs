@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct ImportReport {
     /// The log.
     pub log: PathBuf,
+    /// The tools that wrote the tables, as `--tool` names them.
+    pub tools: Vec<String>,
     /// The rows of the tables.
     pub rows: u64,
     /// The number of inputs.
@@ -29,6 +31,8 @@ pub struct ImportReport {
     pub not_measured: u64,
     /// The rows that were skipped.
     pub bad_rows: u64,
+    /// The rows that `--where` left out.
+    pub rows_left_out: u64,
     /// The numerical features.
     pub numerical: Vec<String>,
     /// The categorical features.
@@ -41,7 +45,14 @@ pub struct ImportReport {
 
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rows: {} inputs, {} choices", self.rows, self.inputs, self.choices)?;
+        if !self.tools.is_empty() {
+            writeln!(f, "read as {}", listed(&self.tools))?;
+        }
+        write!(f, "{} rows", self.rows)?;
+        if self.rows_left_out > 0 {
+            write!(f, " (left out by --where: {})", self.rows_left_out)?;
+        }
+        write!(f, ": {} inputs, {} choices", self.inputs, self.choices)?;
         writeln!(
             f,
             "; {} times, in {}, {} failed, {} not measured",

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use ah_model::shown::{did_you_mean, listed, quoted};
 use ah_model::{Error, Fault};
+use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cell::Table;
-use crate::params::{ImportParams, Unit};
+use crate::column::Column;
+use crate::condition::{self, Condition};
+use crate::params::ImportParams;
+use crate::quantity::{self, Named, Quantity};
+use crate::table::Table;
 use crate::times::TimeRules;
 use crate::tools::Defaults;
+use crate::unit::Unit;
 
-/// A column by its position and name. The values of `--set` are further columns behind those of the table.
-#[derive(Clone, Debug)]
-pub struct Column {
-    pub index: usize,
-    pub name: String,
-    /// Its values are names, even if they read as numbers.
-    pub categorical: bool,
-}
+/// What is expected where nothing says what the numbers are.
+pub const UNITS: &str = "the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or \
+                         --higher-is-better for rates";
 
 /// The role of each column.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +29,12 @@ pub struct Roles {
     /// The columns of the times; in a wide table each belongs to the choice of its name.
     pub times: Vec<Column>,
     /// The columns without a role.
-    pub unused: Vec<String>,
+    pub unused: Vec<Column>,
     /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
     pub unit: Option<Column>,
     pub rules: TimeRules,
+    /// The conditions that each row fulfils.
+    pub conditions: Vec<Condition>,
 }
 
 impl Roles {
@@ -48,49 +50,54 @@ impl Roles {
             finder.long(defaults, &of_features)?
         };
         finder.all("--categorical", &params.categorical)?;
-        let others: FxHashSet<usize> = choice.iter().chain(&times).map(|column| column.index).collect();
-        let is_unused = |(at, _): &(usize, &String)| !of_features.contains(at) && !others.contains(at);
-        let unused: Vec<(usize, &String)> = table.columns.iter().enumerate().filter(is_unused).collect();
-        let is_unit = |(_, name): &&(usize, &String)| name.to_lowercase().ends_with("unit");
-        let has_units = defaults.tool.is_none() && !params.higher_is_better;
-        let of_rows =
-            unused.iter().filter(is_unit).max_by_key(|(_, name)| name.contains("time")).filter(|_| has_units);
-        let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
-        // The unit that the names of all columns of `--time` end with.
-        let first = params.time.first().and_then(|column| Unit::named_by(column));
-        let of_columns = first.filter(|_| params.time.iter().all(|column| Unit::named_by(column) == first));
-        let unit = params.unit.or(of_columns).or(defaults.tool.map(|_| Unit::Ms));
-        // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
-        let named: Vec<&String> =
-            times.iter().map(|c| &c.name).filter(|c| Unit::named_by(c).is_some()).collect();
-        if unit.is_none() && has_units && of_rows.is_none() && !named.is_empty() {
-            let expected = "the unit of all times (ns, us, ms or s)";
-            return Err(Error::parameter(
-                "--unit",
-                expected,
-                format_args!("none, and columns {}", listed(named)),
-            ));
-        }
-        let of_tool = defaults.tool.iter().flat_map(|tool| tool.failed);
+        let [conditions, failed_where] =
+            [("--where", &params.only_where), ("--failed-where", &params.failed_where)].map(
+                |(flag, list)| {
+                    list.iter().map(|text| finder.condition(flag, text)).collect::<Result<Vec<_>, _>>()
+                },
+            );
+        let (conditions, failed_where) = (conditions?, failed_where?);
+        let of_conditions = conditions.iter().chain(&failed_where).map(|condition| &condition.column);
+        let used: FxHashSet<usize> = features
+            .iter()
+            .chain(&choice)
+            .chain(&times)
+            .chain(of_conditions.clone())
+            .map(|column| column.index)
+            .collect();
+        let is_unused = |(at, _): &(usize, &String)| !used.contains(at);
+        let unused = table.columns.iter().enumerate().filter(is_unused);
+        let unused: Vec<Column> = unused.map(|(index, name)| finder.at(index, name)).collect();
+        // A condition may be about the column of units.
+        let unit = unused.iter().chain(of_conditions).filter(|column| names_units(&column.name));
+        // Of several, the one whose name is most like that of the times: `primaryMetric.scoreUnit` for `primaryMetric.score`.
+        let likeness = |column: &&Column| {
+            let alike = |(a, b): &(char, char)| a == b;
+            let common = times[0].name.chars().zip(column.name.chars()).take_while(alike).count();
+            (common, column.name.contains("time"))
+        };
+        let unit = unit.max_by_key(likeness).filter(|_| defaults.tool.is_none()).cloned();
         let rules = TimeRules {
-            unit,
+            named: named(params, &times, unit.is_some(), defaults.tool.is_some())?,
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
-            failed: failed.chain(of_tool.map(|&text| text.to_owned())).collect(),
+            failed: params
+                .failed
+                .iter()
+                .flatten()
+                .filter(|text| !text.is_empty())
+                .cloned()
+                .chain(defaults.tool.iter().flat_map(|tool| tool.failed).map(|&text| text.to_owned()))
+                .collect(),
+            failed_where,
+            decimal: params.decimal,
         };
-        Ok(Self {
-            unit: of_rows.map(|&(index, name)| Column { index, name: name.clone(), categorical: true }),
-            unused: unused.into_iter().map(|(_, name)| name.clone()).collect(),
-            features,
-            choice,
-            times,
-            rules,
-        })
+        Ok(Self { unit, unused, features, choice, times, rules, conditions })
     }
 
     /// Returns true if nothing names the unit of the times.
     pub fn unit_is_assumed(&self) -> bool {
-        self.rules.unit.is_none() && self.unit.is_none() && !self.rules.higher_is_better
+        self.rules.named.is_none() && self.unit.is_none() && !self.rules.higher_is_better
     }
 
     /// Checks that this table has the features of the first one, in the same order.
@@ -111,29 +118,119 @@ impl Roles {
     }
 }
 
+/// Returns whether a column of this name has units: `time_unit`, `Unit`, `scoreUnit`.
+fn names_units(column: &str) -> bool {
+    let last = quantity::words(column).pop().map(str::to_lowercase).unwrap_or_default();
+    last.ends_with("unit") || last == "units"
+}
+
+/// Returns what the numbers of these columns are, by the flags, the names of the columns or the tool.
+///
+/// # Errors
+/// A question, where the names say something that the flags do not answer.
+fn named(
+    params: &ImportParams,
+    times: &[Column],
+    rows_have_units: bool,
+    is_of_tool: bool,
+) -> Result<Option<Quantity>, Error> {
+    if let Some(unit) = params.unit {
+        return Ok(Some(Quantity::Time(unit)));
+    }
+    let found: Vec<(&str, Named)> =
+        times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
+    let listed = |is_one: &dyn Fn(&Named) -> bool| {
+        listed(found.iter().filter(|(_, named)| is_one(named)).map(|(name, _)| name))
+    };
+    if params.wide {
+        // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
+        let names = listed(&|named| matches!(named, Named::Quantity(_)));
+        return match names.is_empty() || params.higher_is_better || rows_have_units {
+            true => Ok(None),
+            false => Err(Error::parameter("--unit", UNITS, format_args!("none, and columns {names}"))),
+        };
+    }
+    let Some((_, first)) = found.first() else { return Ok(None) };
+    if found.iter().any(|(_, named)| named != first) && !rows_have_units {
+        let names = listed(&|named| *named != Named::Nothing);
+        return Err(Error::parameter("--unit", UNITS, format_args!("none, and columns {names}")));
+    }
+    match first {
+        Named::Quantity(Quantity::Rate(_)) if !params.higher_is_better => {
+            let expected = "this flag, as the name of the column says that its numbers are rates (or --unit, which says that they are times)";
+            Err(Error::parameter(
+                "--higher-is-better",
+                expected,
+                format_args!("none, and column {}", quoted(&times[0].name)),
+            ))
+        }
+        Named::Quantity(time @ Quantity::Time(_)) if params.higher_is_better => {
+            let expected = "a column of rates";
+            Err(Error::parameter(
+                "--higher-is-better",
+                expected,
+                format_args!("{} ({time})", quoted(&times[0].name)),
+            ))
+        }
+        Named::Quantity(quantity) => Ok(Some(quantity.clone())),
+        Named::Question(part) if !params.higher_is_better && !rows_have_units && !is_of_tool => {
+            let found = format!(
+                "column {}, and {} is no unit that import knows",
+                quoted(&times[0].name),
+                quoted(part)
+            );
+            Err(Error::parameter("--unit", UNITS, found))
+        }
+        Named::Question(_) | Named::Nothing if is_of_tool => Ok(Some(Quantity::Time(Unit::MS))),
+        Named::Question(_) | Named::Nothing => Ok(None),
+    }
+}
+
 struct Finder<'a> {
     path: &'a Path,
     columns: &'a [String],
     /// The position of each column by its name.
     places: FxHashMap<&'a str, usize>,
+    /// The names that several columns have.
+    repeated: FxHashSet<&'a str>,
     params: &'a ImportParams,
 }
 
 impl<'a> Finder<'a> {
     fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
-        // The first of equal names counts.
-        let places = columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
-        Self { path, columns, places, params }
+        let mut places = FxHashMap::default();
+        let mut repeated = FxHashSet::default();
+        for (place, name) in columns.iter().enumerate() {
+            if places.insert(&**name, place).is_some() {
+                repeated.insert(&**name);
+            }
+        }
+        Self { path, columns, places, repeated, params }
     }
 
-    /// Returns the column of this name, or of a path of keys that alone ends with it.
+    /// Returns the column of this name, or of a path of keys that alone ends with it; or a place in the lists of such a column.
+    ///
+    /// # Errors
+    /// A column that the table lacks, or has twice.
     fn column(&self, flag: &'static str, name: &str) -> Result<Column, Error> {
-        let ends = |column: &String| column.strip_suffix(name).is_some_and(|keys| keys.ends_with('.'));
-        let only_end = || {
-            let mut ends = self.columns.iter().enumerate().filter(|(_, column)| ends(column));
-            ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
+        let ends =
+            |column: &String, name: &str| column.strip_suffix(name).is_some_and(|keys| keys.ends_with('.'));
+        let find = |name: &str| {
+            self.places.get(name).copied().or_else(|| {
+                let mut ends = self.columns.iter().enumerate().filter(|(_, column)| ends(column, name));
+                ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
+            })
         };
-        let index = self.places.get(name).copied().or_else(only_end);
+        let (mut rest, mut path) = (name, Vec::new());
+        let mut index = find(rest);
+        while index.is_none()
+            && let Some((before, place)) = rest.rsplit_once('.')
+            && let Ok(place) = place.parse()
+        {
+            path.insert(0, place);
+            rest = before;
+            index = find(rest);
+        }
         let index = index.ok_or_else(|| {
             let known = match self.columns {
                 [] => "the table has none".to_owned(),
@@ -143,8 +240,24 @@ impl<'a> Finder<'a> {
             let proposal = did_you_mean(name, self.columns);
             Error::Usage(format!("{path}: {flag}: there is no column {column}; {known}{proposal}"))
         })?;
+        if self.repeated.contains(&*self.columns[index]) {
+            let (path, column) = (self.path.display(), quoted(name));
+            return Err(Error::Usage(format!(
+                "{path}: {flag}: two columns have the name {column}; rename one"
+            )));
+        }
+        Ok(Column { path, ..self.at(index, name) })
+    }
+
+    /// Returns the column at this position.
+    fn at(&self, index: usize, name: &str) -> Column {
         let categorical = self.params.categorical.iter().any(|column| column == name);
-        Ok(Column { index, name: name.to_owned(), categorical })
+        Column { index, path: Vec::new(), name: name.to_owned(), categorical, decimal: self.params.decimal }
+    }
+
+    fn condition(&self, flag: &'static str, text: &str) -> Result<Condition, Error> {
+        let (column, ..) = condition::parse(flag, text)?;
+        Condition::new(flag, text, self.column(flag, column)?)
     }
 
     fn all<'n>(
@@ -155,6 +268,26 @@ impl<'a> Finder<'a> {
         names.into_iter().map(|name| self.column(flag, name)).collect()
     }
 
+    /// Returns the columns that a format names, as far as the table has them. In `params.*`, the star is the column's name.
+    fn by_default(&self, names: &IndexSet<String>) -> Vec<Column> {
+        let columns = names.iter().flat_map(|name| match name.split_once('*') {
+            None => self.column("", name).into_iter().collect::<Vec<_>>(),
+            Some((start, end)) => {
+                let part = |column: &'a String| {
+                    let at = column.find(start).filter(|at| *at == 0 || column[..*at].ends_with('.'))?;
+                    column[at + start.len()..].strip_suffix(end)
+                };
+                let parts = self
+                    .columns
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(index, column)| Some((index, part(column)?)));
+                parts.map(|(index, part)| self.at(index, part)).collect()
+            }
+        });
+        columns.collect()
+    }
+
     fn missing(&self, flag: &'static str, expected: &str) -> Error {
         let found = format!("none; the columns of {} are {}", self.path.display(), listed(self.columns));
         Error::parameter(flag, expected, found)
@@ -162,17 +295,23 @@ impl<'a> Finder<'a> {
 
     fn features(&self, defaults: &Defaults) -> Result<Vec<Column>, Error> {
         let constants = self.params.constants()?;
-        let free = |name: &String| {
-            !self.params.choice.contains(name) && !constants.iter().any(|(set, _)| set == name)
+        let is_free = |name: &str| !constants.iter().any(|(set, _)| *set == name);
+        let mut features = match self.params.features.is_empty() {
+            true => self.by_default(&defaults.features),
+            false => self.all("--features", &self.params.features)?,
         };
-        let by_default: Vec<String> = defaults.features.iter().filter(|name| free(name)).cloned().collect();
-        let names = if self.params.features.is_empty() { &by_default } else { &self.params.features };
-        let mut features = self.all("--features", names)?;
-        features.extend(constants.iter().enumerate().map(|(at, (name, _))| Column {
-            index: self.columns.len() + at,
-            name: (*name).to_owned(),
-            categorical: false,
-        }));
+        if self.params.features.is_empty() {
+            let choice = self.all("--choice", &self.params.choice).unwrap_or_default();
+            let choice: FxHashSet<usize> = choice.into_iter().map(|column| column.index).collect();
+            features.retain(|column| !choice.contains(&column.index) && is_free(&column.name));
+        }
+        let constants = constants.iter().enumerate();
+        features.extend(
+            constants.map(|(at, (name, _))| Column {
+                categorical: false,
+                ..self.at(self.columns.len() + at, name)
+            }),
+        );
         if features.is_empty() {
             return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));
         }
@@ -205,7 +344,7 @@ impl<'a> Finder<'a> {
     ) -> Result<(Vec<Column>, Vec<Column>), Error> {
         let mut choice = self.all("--choice", &self.params.choice)?;
         if choice.is_empty() {
-            choice = self.all("--choice", &defaults.choice)?;
+            choice = self.by_default(&defaults.choice);
             choice.retain(|column| !of_features.contains(&column.index));
         }
         if choice.is_empty() {
@@ -214,6 +353,12 @@ impl<'a> Finder<'a> {
             return Err(self.missing("--choice", expected));
         }
         let time = match (&self.params.time[..], defaults.tool) {
+            ([], None) if !defaults.time.is_empty() => {
+                let column = defaults.time.iter().find_map(|name| self.column("--time", name).ok());
+                vec![column.ok_or_else(|| {
+                    self.missing("--time", &format!("the column of the times ({})", listed(&defaults.time)))
+                })?]
+            }
             ([], Some(tool)) => vec![self.column("--time", tool.time)?],
             ([], None) => return Err(self.missing("--time", "the column of the times")),
             (named, _) => self.all("--time", named)?,

@@ -4,17 +4,23 @@ use ah_model::shown::{listed, quoted};
 use ah_model::{Fault, FeatureKind, fields};
 
 use crate::cell::Cell;
+use crate::column::Column;
+use crate::condition::Condition;
 use crate::error::bad_row;
-use crate::params::Unit;
-use crate::roles::{Column, Roles};
-use crate::times::Timing;
+use crate::quantity::Quantity;
+use crate::roles::Roles;
+use crate::times::{FAILED, SeenTimes, Timing};
+use crate::unit::Unit;
 
 /// Between the texts of an input's features, none of which contains it.
 pub const SEPARATOR: &str = "\n";
 
-/// One row of a table. Its buffers are kept from row to row.
+/// One row of a table, and what the rows before it have shown. Its buffers are kept from row to row.
 #[derive(Debug, Default)]
 pub struct ReadRow {
+    pub seen: SeenTimes,
+    /// The last unit of a row, and what it says.
+    unit: (String, Option<Quantity>),
     /// The texts of the features in the log, joined by [`SEPARATOR`]; nothing for a missing value.
     pub input: String,
     /// The choice, or in a wide table one a column, with its timings.
@@ -22,6 +28,11 @@ pub struct ReadRow {
 }
 
 impl Roles {
+    /// Returns whether the row is to be read, by `--where`.
+    pub fn is_wanted(&self, cells: &[Cell]) -> bool {
+        self.conditions.iter().all(|condition| condition.holds(condition.column.cell(cells)))
+    }
+
     /// Reads a row.
     pub fn read(&self, cells: &[Cell], row: &mut ReadRow) -> Result<(), Fault> {
         row.input.clear();
@@ -32,7 +43,7 @@ impl Roles {
         // In a wide table each column of times is a choice, in any other one all are repetitions.
         row.choices.resize_with(if self.is_wide() { self.times.len() } else { 1 }, Default::default);
         row.choices.iter_mut().for_each(|(_, timings)| timings.clear());
-        let unit = self.unit_of(cells)?;
+        let quantity = self.quantity_of(cells, row)?;
         for (at, time) in self.times.iter().enumerate() {
             let (name, timings) = &mut row.choices[if self.is_wide() { at } else { 0 }];
             if self.is_wide() {
@@ -40,24 +51,66 @@ impl Roles {
             } else if at == 0 {
                 name_choice(&self.choice, cells, name)?;
             }
-            self.rules.read(&time.name, &cells[time.index], unit, timings)?;
+            let (cell, before) = (time.cell(cells), timings.len());
+            if let Some(condition) = self.failed_by(cells, cell, None) {
+                row.seen.see_failure(&condition.text);
+                timings.push(FAILED);
+                continue;
+            }
+            self.rules.read(&time.name, cell, &quantity, &mut row.seen, timings)?;
+            for run in 0..timings.len() - before {
+                if let Some(condition) = self.failed_by(cells, cell, Some(run)) {
+                    row.seen.see_failure(&condition.text);
+                    timings[before + run] = FAILED;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Returns the unit of a row's times. In Google Benchmark's files the rows differ.
-    fn unit_of(&self, cells: &[Cell]) -> Result<Unit, Fault> {
-        let Some(column) = &self.unit else { return Ok(self.rules.unit.unwrap_or_default()) };
-        let cell = &cells[column.index];
-        let (expected, hint) = match (cell.as_text().and_then(Unit::named_by), self.rules.unit) {
-            (Some(of_row), Some(unit)) if of_row != unit => (
-                format!("{unit}, as --unit or the column of times says"),
-                "leave --unit out, and the times of each row are taken in its own unit",
-            ),
-            (Some(unit), _) | (None, Some(unit)) => return Ok(unit),
-            (None, None) => ("ns, us, ms or s".to_owned(), "name the unit of all times with --unit"),
+    /// Returns the condition of `--failed-where` by which a run failed. Of a list of times, a list of the same length has the states of its runs (`run`);
+    /// anything else is the state of the row.
+    fn failed_by(&self, cells: &[Cell], times: &Cell, run: Option<usize>) -> Option<&Condition> {
+        let of_runs = match times {
+            Cell::List(times) if !times.is_empty() => times.len(),
+            _ => 0,
         };
-        Err(Fault::new(expected, cell.shown(), hint).in_column(&column.name))
+        self.rules.failed_where.iter().find(|condition| match (condition.column.cell(cells), run) {
+            (Cell::List(states), run) if states.len() == of_runs => {
+                run.is_some_and(|run| condition.holds(&states[run]))
+            }
+            (state, None) => condition.holds(state),
+            (_, Some(_)) => false,
+        })
+    }
+
+    /// Returns what the times of a row are. In the files of Google Benchmark and JMH the rows differ.
+    fn quantity_of(&self, cells: &[Cell], row: &mut ReadRow) -> Result<Quantity, Fault> {
+        let default = || match &self.rules.named {
+            Some(named) => named.clone(),
+            None if self.rules.higher_is_better => Quantity::any_rate(),
+            None => Quantity::Time(Unit::MS),
+        };
+        let Some(column) = &self.unit else { return Ok(default()) };
+        let cell = column.cell(cells);
+        let text = cell.as_text().unwrap_or_default();
+        if row.unit.0 != text {
+            row.unit = (text.to_owned(), Quantity::of_unit(text));
+        }
+        match (&row.unit.1, &self.rules.named) {
+            // The unit is that of another column.
+            (Some(Quantity::Time(_)), Some(named @ Quantity::Rate(_))) => Ok(named.clone()),
+            (Some(found), _) => {
+                let hint = "leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where";
+                self.rules.agreed(found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
+            }
+            (None, None) if !self.rules.higher_is_better => {
+                let hint = "name the unit of all times with --unit, or --higher-is-better for rates";
+                let expected = "a unit of time (ns, us, ms, s …) or of a rate (ops/s, GB/s …)";
+                Err(Fault::new(expected, cell.shown(), hint).in_column(&column.name))
+            }
+            (None, _) => Ok(default()),
+        }
     }
 }
 
@@ -68,20 +121,20 @@ fn write(
     role: &str,
     text: &mut String,
 ) -> Result<Option<FeatureKind>, Fault> {
-    let cell = &cells[column.index];
+    let cell = column.cell(cells);
     if *cell == Cell::Missing {
         return Ok(None);
     }
     let fault =
         |expected| bad_row(format!("{expected}, as it is {role}"), cell.shown()).in_column(&column.name);
-    cell.write(column.categorical, text).map(Some).map_err(fault)
+    cell.write(column.categorical, column.decimal, text).map(Some).map_err(fault)
 }
 
 /// Writes the name of the row's choice: the value of the only column of names, else `KEY=VALUE_KEY=VALUE`
 /// without the keys that have no value.
 fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<(), Fault> {
     name.clear();
-    for column in columns {
+    for column in columns.iter().filter(|column| !column.cell(cells).is_missing()) {
         let mut value = String::new();
         match write(column, cells, "part of the choice", &mut value)? {
             None => {}
@@ -101,13 +154,13 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
 
 /// Checks that a structured name can be taken apart again.
 fn check_structure(columns: &[Column], cells: &[Cell], name: &str) -> Result<(), Fault> {
-    let present = columns.iter().filter(|column| cells[column.index] != Cell::Missing);
+    let present = columns.iter().filter(|column| !column.cell(cells).is_missing());
     if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
         return Ok(());
     }
     let breaks = |column: &&Column| {
         let mut text = String::new();
-        let _ = cells[column.index].write(column.categorical, &mut text);
+        let _ = column.cell(cells).write(column.categorical, column.decimal, &mut text);
         text.contains(['_', '=']) || column.name.contains('=')
     };
     let column = columns.iter().find(breaks).unwrap_or(&columns[0]);

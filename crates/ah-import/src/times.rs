@@ -1,70 +1,163 @@
 //! Reads a cell of times.
 
-use ah_model::Fault;
-use ah_model::shown::quoted;
+use std::collections::BTreeSet;
 
-use crate::cell::{Cell, DECIMAL_COMMA, has_decimal_comma};
+use ah_model::Fault;
+use ah_model::shown::{cut, quoted};
+
+use crate::cell::Cell;
+use crate::condition::Condition;
 use crate::error::bad_row;
-use crate::params::Unit;
+use crate::number::{self, Decimal};
+use crate::quantity::Quantity;
 
 /// The outcome of timing a choice once: milliseconds, infinite if it failed; `None` if it was not measured.
 pub type Timing = Option<f64>;
 
-const FAILED: Timing = Some(f64::INFINITY);
+/// A failure.
+pub const FAILED: Timing = Some(f64::INFINITY);
+
+/// The number of the greatest times whose texts are kept.
+const GREATEST: usize = 4;
 
 /// The rules for reading a table's times.
 #[derive(Clone, Debug, Default)]
 pub struct TimeRules {
     /// What a flag, the column's name or the tool says.
-    pub unit: Option<Unit>,
+    pub named: Option<Quantity>,
     pub higher_is_better: bool,
     /// Whether a missing time means that the choice failed.
     pub missing_is_failed: bool,
     /// Texts that mean that the choice failed.
     pub failed: Vec<String>,
+    pub failed_where: Vec<Condition>,
+    pub decimal: Option<Decimal>,
+}
+
+/// What the times of the rows so far have shown.
+#[derive(Debug, Default)]
+pub struct SeenTimes {
+    /// What the first time is. Rates are in its amount.
+    pub first: Option<Quantity>,
+    /// The conditions of `--failed-where` that some row fulfils.
+    pub failed_where: BTreeSet<String>,
+    /// Whether a cell names its unit.
+    pub has_own_units: bool,
+    /// The greatest times and their texts, in ascending order.
+    pub greatest: Vec<(f64, String)>,
+}
+
+impl SeenTimes {
+    /// Notes that a row fulfils a condition of `--failed-where`.
+    pub fn see_failure(&mut self, condition: &str) {
+        if !self.failed_where.contains(condition) {
+            self.failed_where.insert(condition.to_owned());
+        }
+    }
+
+    fn see(&mut self, ms: f64, text: &str) {
+        let is_full = self.greatest.len() == GREATEST;
+        if ms.is_infinite() || is_full && ms <= self.greatest[0].0 {
+            return;
+        }
+        let at = self.greatest.partition_point(|(known, _)| *known < ms);
+        if self.greatest.get(at).is_none_or(|(known, _)| *known != ms) {
+            self.greatest.insert(at, (ms, text.to_owned()));
+            self.greatest.drain(..usize::from(is_full));
+        }
+    }
 }
 
 impl TimeRules {
-    /// Adds the timings in a cell of `column` to `timings`.
+    /// Adds the timings in a cell of `column` to `timings`. `of_row` is what the row says that its times are.
     pub fn read(
         &self,
         column: &str,
         cell: &Cell,
-        unit: Unit,
+        of_row: &Quantity,
+        seen: &mut SeenTimes,
         timings: &mut Vec<Timing>,
     ) -> Result<(), Fault> {
-        if let Cell::List(list) = cell {
-            return list.iter().try_for_each(|cell| self.read(column, cell, unit, timings));
-        }
-        let missing = if self.missing_is_failed { FAILED } else { None };
-        timings.push(match (cell, cell.as_text()) {
-            (_, Some(text)) if self.failed.iter().any(|failed| failed == text) => FAILED,
-            (Cell::Missing, _) => missing,
-            _ => Some(self.ms(cell, unit).ok_or_else(|| self.fault(cell, unit).in_column(column))?),
-        });
-        Ok(())
-    }
-
-    fn ms(&self, cell: &Cell, unit: Unit) -> Option<f64> {
-        let x = ah_types::number(cell.as_text()?)?;
-        let ms = match (self.higher_is_better, unit) {
-            // An infinite rate becomes 0, which the check below refuses.
-            (true, _) => 1000.0 / x,
-            // Divides, because 1000 is exact in f64 and 0.001 is not.
-            (false, Unit::Ns) => x / 1e6,
-            (false, Unit::Us) => x / 1e3,
-            (false, Unit::Ms) => x,
-            // A product would show that decimals are not exact: 1e-9 s is 1.0000000000000002e-6 ms.
-            (false, Unit::S) => format!("{x}e3").parse().unwrap_or(x),
+        let Cell::List(list) = cell else {
+            timings.push(self.time(cell, of_row, seen).map_err(|fault| fault.in_column(column))?);
+            return Ok(());
         };
-        // A number that is too large in milliseconds is not a failure.
-        (ms > 0.0 && (ms.is_finite() || x.is_infinite())).then_some(ms)
+        if list.iter().any(|cell| matches!(cell, Cell::List(_))) {
+            let hint =
+                format!("name the place of the times in the list, for example --time {}.0", cut(column, 60));
+            let expected = "a list of times, not one with lists inside";
+            return Err(Fault::new(expected, cell.shown(), hint).in_column(column));
+        }
+        list.iter().try_for_each(|cell| self.read(column, cell, of_row, seen, timings))
     }
 
-    fn fault(&self, cell: &Cell, unit: Unit) -> Fault {
-        let expected = match self.higher_is_better {
-            true => "a rate above 0, or nothing where it was not measured".to_owned(),
-            false => {
+    fn time(&self, cell: &Cell, of_row: &Quantity, seen: &mut SeenTimes) -> Result<Timing, Fault> {
+        let text = cell.as_text().unwrap_or_default();
+        if self.is_failed(text) {
+            return Ok(FAILED);
+        }
+        if cell.is_missing() {
+            return Ok(if self.missing_is_failed { FAILED } else { None });
+        }
+        let (number, own) = split_unit(text);
+        let own = match own.is_empty() || number::read(text, self.decimal).is_some() {
+            true => None,
+            false => Some(Quantity::of_unit(own).ok_or_else(|| self.fault(cell, of_row))?),
+        };
+        let number = if own.is_some() { number } else { text };
+        seen.has_own_units |= own.is_some();
+        let quantity = match &own {
+            Some(own) => self.agreed(own, "leave the flag out, and each time is taken in its own unit")?,
+            None => of_row,
+        };
+        if let Some(first) = seen.first.as_ref().filter(|first| !quantity.agrees(first)) {
+            let hint = "keep the rows of one kind with --where";
+            return Err(Fault::new(format!("{first}, as in the rows before"), quantity.to_string(), hint));
+        }
+        let x = number::read(number, self.decimal).ok_or_else(|| self.fault(cell, of_row))?;
+        let ms = quantity.ms(x, seen.first.as_ref().or(Some(quantity)));
+        // An infinite rate has the time 0. A number that is too large in milliseconds is not a failure.
+        if !(ms > 0.0 && (ms.is_finite() || x.is_infinite())) {
+            return Err(self.fault(cell, quantity));
+        }
+        if seen.first.is_none() {
+            seen.first = Some(quantity.clone());
+        }
+        seen.see(ms, text);
+        Ok(Some(ms))
+    }
+
+    /// Returns what a row or a cell says that its number is, where the flags and the name of the column do not contradict.
+    pub fn agreed<'q>(&'q self, found: &'q Quantity, hint: &str) -> Result<&'q Quantity, Fault> {
+        let expected = match (&self.named, found) {
+            (Some(Quantity::Time(named)), found) if *found != Quantity::Time(*named) => named.to_string(),
+            (Some(Quantity::Rate(_)), Quantity::Time(_)) | (None, Quantity::Time(_))
+                if self.higher_is_better =>
+            {
+                "rates".to_owned()
+            }
+            _ => return Ok(found),
+        };
+        Err(Fault::new(
+            format!("{expected}, as the flags or the column of times say"),
+            found.to_string(),
+            hint,
+        ))
+    }
+
+    /// Returns whether a text stands for a failure, or is a number that does.
+    fn is_failed(&self, text: &str) -> bool {
+        let same = |failed: &String| match ah_types::number(failed) {
+            Some(x) => ah_types::number(text) == Some(x),
+            None => false,
+        };
+        self.failed.iter().any(|failed| failed == text || same(failed))
+    }
+
+    fn fault(&self, cell: &Cell, quantity: &Quantity) -> Fault {
+        let expected = match quantity {
+            Quantity::Rate(_) => "a rate above 0, or nothing where it was not measured".to_owned(),
+            Quantity::Time(unit) => {
                 format!(
                     "a time in {unit} above 0, inf where the choice failed, or nothing where it was not measured"
                 )
@@ -72,8 +165,13 @@ impl TimeRules {
         };
         let mut fault = bad_row(expected, cell.shown());
         match cell.as_text() {
-            Some(text) if has_decimal_comma(text) => fault.hint = DECIMAL_COMMA.to_owned(),
-            Some(text) if text.starts_with(char::is_alphabetic) => {
+            Some(text) if number::is_localized(text) || number::is_localized(split_unit(text).0) => {
+                fault.hint = number::HINT.to_owned();
+            }
+            Some(text)
+                if text.starts_with(char::is_alphabetic)
+                    || number::read(text, self.decimal).is_some_and(|x| x <= 0.0) =>
+            {
                 let failed = quoted(&format!("--failed={text}"));
                 fault.hint = format!("give {failed} if the choice failed here, or {}", fault.hint);
             }
@@ -83,36 +181,60 @@ impl TimeRules {
     }
 }
 
+/// Splits `1,234.5 ns`, `30.2µs` and `12.3 ± 0.4 ms` into the number and the unit, which is empty if there is none.
+fn split_unit(text: &str) -> (&str, &str) {
+    let (value, spread) = text.split_once('±').or_else(|| text.split_once("+/-")).unwrap_or((text, ""));
+    let unit_at = |text: &str| {
+        let bytes = text.as_bytes();
+        let is_exponent = |at: usize| {
+            let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+            matches!(bytes[at], b'e' | b'E')
+                && at > 0
+                && bytes[at - 1].is_ascii_digit()
+                && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
+        };
+        let begins = |(at, c): &(usize, char)| (c.is_alphabetic() || *c == '%') && !is_exponent(*at);
+        text.char_indices().find(begins).map_or(text.len(), |(at, _)| at)
+    };
+    let (number, unit) = value.split_at(unit_at(value));
+    let unit = if unit.trim().is_empty() { &spread[unit_at(spread)..] } else { unit };
+    (number.trim(), unit.trim())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit::Unit;
 
     fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
         let mut timings = Vec::new();
-        let unit = rules.unit.unwrap_or_default();
-        rules.read("ms", &Cell::from(text), unit, &mut timings).map_err(|fault| fault.expected)?;
+        let default = if rules.higher_is_better { Quantity::any_rate() } else { Quantity::Time(Unit::MS) };
+        let quantity = rules.named.clone().unwrap_or(default);
+        rules
+            .read("ms", &Cell::from(text), &quantity, &mut SeenTimes::default(), &mut timings)
+            .map_err(|fault| fault.expected)?;
         Ok(timings[0])
     }
 
     #[test]
     fn a_time_is_above_0_and_converted_by_one_division() {
         for (unit, text) in
-            [(Unit::Ns, "18500"), (Unit::Us, "18.5"), (Unit::Ms, "0.0185"), (Unit::S, "1.85e-5")]
+            [(Unit::NS, "18500"), (Unit::US, "18.5"), (Unit::MS, "0.0185"), (Unit::S, "1.85e-5")]
         {
             assert_eq!(
-                read(&TimeRules { unit: Some(unit), ..TimeRules::default() }, text),
+                read(&TimeRules { named: Some(Quantity::Time(unit)), ..TimeRules::default() }, text),
                 Ok(Some(0.0185)),
                 "{unit:?}"
             );
         }
-        let seconds = TimeRules { unit: Some(Unit::S), ..TimeRules::default() };
+        let seconds = TimeRules { named: Some(Quantity::Time(Unit::S)), ..TimeRules::default() };
         assert_eq!([read(&seconds, "1e-9"), read(&seconds, "inf")], [Ok(Some(1e-6)), Ok(FAILED)]);
         assert!(read(&seconds, "1e306").is_err(), "too large in milliseconds");
         let rules = TimeRules::default();
-        for text in ["0", "-1", "-inf", "fast", "1.5ms", "0,5", "-0.0", "1e400"] {
+        for text in ["0", "-1", "-inf", "fast", "1.5 MB", "0,5", "-0.0", "1e400"] {
             assert!(read(&rules, text).unwrap_err().starts_with("a time in milliseconds above 0"), "{text}");
         }
-        let tiny = TimeRules { unit: Some(Unit::Ns), ..TimeRules::default() };
+        let tiny = TimeRules { named: Some(Quantity::Time(Unit::NS)), ..TimeRules::default() };
         assert!(read(&tiny, "1e-323").is_err(), "no time is left of it in milliseconds");
         for text in ["", "NaN", "None", "null"] {
             assert_eq!(read(&rules, text), Ok(None), "{text:?}");
@@ -121,6 +243,22 @@ mod tests {
         for text in ["", "NaN", "OOM", "Infinity"] {
             assert_eq!(read(&failed, text), Ok(FAILED), "{text:?}");
         }
+        for (text, ms) in [
+            ("32.5µs", 0.0325),
+            ("40.00 μs", 0.04),
+            ("1.5 ms", 1.5),
+            ("1,234.5 ns", 0.001_234_5),
+            ("1e3ns", 0.001),
+            ("12.5 ± 0.4 ms", 12.5),
+            ("12.5 us ± 3%", 0.0125),
+            ("2 s", 2000.0),
+        ] {
+            assert_eq!(read(&TimeRules::default(), text), Ok(Some(ms)), "{text}");
+        }
+        assert_eq!(
+            read(&TimeRules { failed: vec!["1e+20".to_owned()], ..TimeRules::default() }, "1e20"),
+            Ok(FAILED)
+        );
         let rate = TimeRules { higher_is_better: true, ..TimeRules::default() };
         assert_eq!(read(&rate, "500"), Ok(Some(2.0)));
         for text in ["0", "inf", "-3"] {

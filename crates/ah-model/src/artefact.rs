@@ -15,6 +15,9 @@ const MAX_LINKS: usize = 40;
 /// The first bytes of a gzip file.
 pub const GZIP: &[u8] = &[0x1f, 0x8b];
 
+/// The path of standard input.
+pub const STANDARD_INPUT: &str = "-";
+
 /// How long to wait for a program to open the other end of a named pipe.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -34,21 +37,29 @@ fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked. A named pipe
-/// that no program writes to is an error after five seconds.
+/// Opens a file for reading once; `-` is standard input. Gzip is recognized by its first bytes, not by the file's name, and unpacked. A
+/// named pipe that no program writes to is an error after five seconds.
 ///
 /// # Errors
 /// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path == Path::new(STANDARD_INPUT) {
+        return unpacked(io::stdin());
+    }
     if path.is_dir() {
         let why = "it is a directory; give the file inside it";
         return Err(io::Error::new(ErrorKind::IsADirectory, why));
     }
-    let mut file = open_within(path, PATIENCE)?;
+    let file = open_within(path, PATIENCE)?;
     #[cfg(unix)]
     if file.metadata()?.file_type().is_char_device() && path != Path::new("/dev/null") {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device; give a file or a pipe"));
     }
+    unpacked(file)
+}
+
+/// Returns a reader of what `file` has, unpacked.
+fn unpacked(mut file: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut magic = Vec::with_capacity(GZIP.len());
     Read::by_ref(&mut file).take(GZIP.len() as u64).read_to_end(&mut magic)?;
     let packed = magic == GZIP;

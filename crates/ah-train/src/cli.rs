@@ -64,6 +64,8 @@ const IMPORT_EXAMPLES: &str = "\
 Examples:
   Each row has a shape, two columns that make up the choice, and a time:
     ah-train import timings.csv --name my_gemm --features M,N,K --choice BLOCK_M,num_warps --time ms
+  The file of a tool that import knows; --name-pattern splits the names of its benchmarks:
+    ah-train import b.json --tool google-benchmark --name sort --name-pattern (?<way>\\w+)/(?<n>\\d+) --features n --choice way
   Learn at once:
     ah-train import timings.csv --name my_gemm --features M,N,K --choice kernel --time ms --heuristic-name my_gemm";
 
@@ -84,13 +86,19 @@ pub enum Command {
 #[derive(Args)]
 #[command(
     after_help = IMPORT_EXAMPLES,
-    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines or JSON").help_heading(None)),
+    mut_arg("logs", |arg| {
+        let help = "The tables: CSV, TSV, JSON lines or JSON; - is standard input";
+        arg.required(false).required_unless_present("show").value_name("TABLE").help(help).help_heading(None)
+    }),
     mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name")),
     mut_args(of_learning)
 )]
 pub struct ImportArgs {
     #[command(flatten)]
     params: ImportParams,
+    /// Print the flags that --tool sets, and end.
+    #[arg(long, requires = "tool")]
+    show: bool,
     #[command(flatten, next_help_heading = "Learning")]
     pub train: TrainArgs,
 }
@@ -102,6 +110,11 @@ fn of_learning(arg: Arg) -> Arg {
 }
 
 impl ImportArgs {
+    /// Returns the tool whose flags are to be printed.
+    pub fn shown_tool(&self) -> Option<&str> {
+        self.params.tool.as_deref().filter(|_| self.show)
+    }
+
     /// Returns the parameters with the tables.
     pub fn params(&self) -> ImportParams {
         let Params { logs, skip_bad_rows, .. } = &self.train.params;

@@ -49,6 +49,9 @@ fn on_threads<T: Send>(threads: Option<u16>, work: impl FnOnce() -> T + Send) ->
 }
 
 fn import(args: &ImportArgs) -> Result<u8, Error> {
+    if let Some(tool) = args.shown_tool() {
+        return stdout(ah_import::preset_text(tool)?).map(|()| exit::SUCCESS);
+    }
     let report = ah_import::import(&args.params())?;
     warn(&report.warnings);
     status(&report.to_string());

@@ -15,8 +15,10 @@ pub fn number(text: &str) -> Option<f64> {
     let digits = text.trim_start_matches(['-', '+']);
     let is_whole = digits.bytes().all(|b| b.is_ascii_digit());
     let is_exact = match is_whole && x.abs() >= 9_007_199_254_740_992.0 {
-        // The shortest digits that read back to the same number.
-        true => x.abs().to_string() == digits.trim_start_matches('0'),
+        // All digits, or the shortest that read back to the same number: those of 2^55 end with 968 and 970.
+        true => [format!("{:.0}", x.abs()), x.abs().to_string()]
+            .iter()
+            .any(|text| text == digits.trim_start_matches('0')),
         false => x.is_finite() || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'),
     };
     is_exact.then_some(x)
@@ -38,6 +40,7 @@ mod tests {
         {
             assert_eq!(number(text), Some(x));
         }
+        assert_eq!(number("36028797018963968"), Some(36_028_797_018_963_968.0));
         assert_eq!(number("Inf"), Some(f64::INFINITY));
         assert!(number("nan").is_some_and(f64::is_nan));
         for text in [

@@ -4,19 +4,20 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use ah_model::shown::quoted;
-use ah_model::{Error, Fault};
-use ah_types::csv_line;
-use rustc_hash::FxHashSet;
+use ah_model::{Error, Fault, RowNumber};
 
-use crate::cell::{Cell, Row, Table};
+use super::rows::{Row, Table};
+use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
+use crate::params::ImportParams;
+use crate::preset::{self, Preset};
 use crate::tools::Defaults;
 
 /// The most bytes of the line of names.
 const MOST_HEADER: u64 = 64 << 20;
 
 /// Opens a text with a line of names.
-pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, Error> {
+pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
     let mut header = Vec::new();
     let read = text.by_ref().take(MOST_HEADER).read_until(b'\n', &mut header);
     if read.map_err(Error::io(path, "read"))? as u64 == MOST_HEADER {
@@ -24,28 +25,62 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, Error> {
         return Err(bad_file("a line of column names", found).of_file(path).into());
     }
     let (delimiter, crlf) = (delimiter(&header), header.ends_with(b"\r\n"));
-    let all = std::io::Cursor::new(header).chain(text);
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::Headers).from_reader(all);
-    let header = reader.headers().map_err(|e| broken(path, e, crlf))?;
+    // Each line then ends as the first one does, and a line is counted for it.
+    let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
+    let all = std::io::Cursor::new(header).chain(text).chain(end);
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .flexible(true)
+        .trim(csv::Trim::Headers)
+        .from_reader(all);
+    let header = reader.headers().map_err(|e| broken(path, e, 1))?;
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
     if columns.iter().all(String::is_empty) {
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
     }
-    let mut known = FxHashSet::default();
-    if let Some(name) = columns.iter().find(|name| !name.is_empty() && !known.insert(name.as_str())) {
-        let found = format!("{} twice", quoted(name));
-        return Err(Fault::new("distinct columns", found, "rename one").of_file(path).into());
-    }
-    let (path, mut record) = (path.to_owned(), csv::StringRecord::new());
-    let rows = std::iter::from_fn(move || match reader.read_record(&mut record) {
-        Ok(false) => None,
-        Ok(true) => {
-            let number = csv_line(record.position(), crlf);
-            Some(Ok(Row { number, cells: record.iter().map(Cell::from).collect() }))
+    let file = path.to_owned();
+    let (path, mut record, width) = (path.to_owned(), csv::StringRecord::new(), columns.len());
+    let rows = std::iter::from_fn(move || {
+        let read = reader.read_record(&mut record);
+        // Behind the line of the record, whose cells may have line ends. The line feed of CRLF is not read yet.
+        let behind = reader.position().line() + u64::from(crlf);
+        let inside = record.iter().flat_map(str::bytes).filter(|b| *b == b'\n').count() as u64;
+        match read {
+            Ok(false) => None,
+            Ok(true) => {
+                let number = RowNumber::Line(behind - 1 - inside);
+                Some(match check(&record, width) {
+                    None => Ok(Row { number, cells: record.iter().map(Cell::from).collect() }),
+                    Some(fault) => Err(fault.at(&path, number).into()),
+                })
+            }
+            Err(e) => Some(Err(broken(&path, e, behind - 1))),
         }
-        Err(e) => Some(Err(broken(&path, e, crlf))),
     });
-    Ok(Table { columns, defaults: Defaults::default(), rows: Box::new(rows) })
+    let preset = preset::find(params, |mark| columns.iter().any(|column| column == mark));
+    if params.tool.is_some() && preset.is_none() {
+        return Err(preset::not_of_tool(&file, params));
+    }
+    let (defaults, may_group) =
+        (preset.as_ref().map(Preset::defaults).unwrap_or_default(), delimiter != b',');
+    Ok(Table { columns, may_group, defaults, preset, rows: Box::new(rows) })
+}
+
+/// Returns what is wrong with a record of a table with `width` columns.
+fn check(record: &csv::StringRecord, width: usize) -> Option<Fault> {
+    // To CSV such a quote is a character like others, and a separator behind it ends the cell.
+    let is_cut = record.len() != width;
+    let is_quoted = |cell: &&str| {
+        let text = cell.trim();
+        cell.starts_with(' ') && text.starts_with('"') && (is_cut || text.len() > 1 && text.ends_with('"'))
+    };
+    if let Some(cell) = record.iter().find(is_quoted) {
+        let fault =
+            bad_row("a quote directly behind the separator", format!("a space before it ({})", quoted(cell)));
+        let hint = format!("remove the space, or {}", fault.hint);
+        return Some(Fault { hint, ..fault });
+    }
+    is_cut.then(|| bad_row(format!("{width} fields"), record.len().to_string()))
 }
 
 /// Returns the most frequent of the usual delimiters in the header.
@@ -55,12 +90,8 @@ fn delimiter(header: &[u8]) -> u8 {
     [b';', b'\t', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-fn broken(path: &Path, error: csv::Error, crlf: bool) -> Error {
-    let number = csv_line(error.position(), crlf);
+fn broken(path: &Path, error: csv::Error, line: u64) -> Error {
     let fault = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            bad_row(format!("{expected_len} fields"), len.to_string())
-        }
         csv::ErrorKind::Utf8 { err, .. } => {
             let mut fault = bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1));
             fault.hint = format!("convert the table (iconv -f UTF-16 -t UTF-8), or {}", fault.hint);
@@ -74,5 +105,16 @@ fn broken(path: &Path, error: csv::Error, crlf: bool) -> Error {
             return Error::io(path, "read")(source);
         }
     };
-    fault.at(path, number).into()
+    fault.at(path, RowNumber::Line(line)).into()
+}
+
+/// Opens a text of which each line is a row of one column, `line`.
+pub fn open_lines(path: &Path, text: Box<dyn BufRead>) -> Table {
+    let file = path.to_owned();
+    let rows = (1..).zip(text.lines()).map(move |(number, line)| {
+        let line = line.map_err(Error::io(&file, "read"))?;
+        Ok(Row { number: RowNumber::Line(number), cells: vec![Cell::Text(line)] })
+    });
+    let columns = vec!["line".to_owned()];
+    Table { columns, may_group: false, defaults: Defaults::default(), preset: None, rows: Box::new(rows) }
 }

@@ -11,9 +11,12 @@ use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
-use crate::cell::{Cell, Row, Table};
+use super::rows::{Row, Table};
+use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
-use crate::tools::{self, Defaults, NamedRow};
+use crate::params::ImportParams;
+use crate::preset::{self, Preset};
+use crate::tools::{self, Defaults, NamedRow, Tool};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
@@ -25,7 +28,7 @@ const MARK: char = '\u{feff}';
 type JsonRow = (RowNumber, Map<String, Json>);
 
 /// Opens a text with a JSON object a line.
-pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, Error> {
+pub fn open_lines(path: &Path, text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
     let file = path.to_owned();
     let records = (1..).zip(text.lines()).filter_map(move |(number, line)| {
         let line = match line {
@@ -39,7 +42,7 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> R
         };
         (!line.trim().is_empty()).then(|| read(&line))
     });
-    of_records(path, records, under, ROWS_FOR_COLUMNS)
+    of_records(path, records, params, None, ROWS_FOR_COLUMNS)
 }
 
 fn object(line: &str) -> Result<Json, Fault> {
@@ -51,37 +54,45 @@ fn object(line: &str) -> Result<Json, Fault> {
 }
 
 /// Opens a JSON document: a list of records, or one record.
-pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, Error> {
+pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
     let mut document = String::new();
     text.read_to_string(&mut document).map_err(Error::io(path, "read"))?;
     let wrong = |fault: Fault| Error::from(fault.of_file(path));
     let document = json_text::parse_document(document.trim_start_matches(MARK))
         .map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
-    let is_record = under.is_some() || tools::find(&document).is_some();
+    let preset = preset::find(params, |mark| document.pointer(mark).is_some());
+    let is_record = params.rows.is_some() || preset.is_some() || tools::find(&document).is_some();
     let records = match document {
         record if is_record => vec![record],
         Json::Array(list) => list,
         other => return Err(wrong(unknown(&other))),
     };
     let records = (1..).zip(records).map(|(number, record)| Ok((RowNumber::Row(number), record)));
-    of_records(path, records, under, usize::MAX)
+    of_records(path, records, params, preset, usize::MAX)
 }
 
-/// Returns the table of these records: rows, or with `under` lists of rows, or what a tool writes. The columns are those of the
+/// Returns the table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the
 /// first `held` rows.
 fn of_records(
     path: &Path,
     records: impl Iterator<Item = Result<(RowNumber, Json), Error>> + 'static,
-    under: Option<&str>,
+    params: &ImportParams,
+    preset: Option<Preset>,
     held: usize,
 ) -> Result<Table, Error> {
     let mut records = records.peekable();
-    let tool = match (records.peek(), under) {
-        (Some(Ok((_, record))), None) => tools::find(record),
-        _ => None,
-    };
-    let mut defaults = Defaults { tool, ..Defaults::default() };
-    let (file, under) = (path.to_owned(), under.map(str::to_owned));
+    let first = records.peek().and_then(|record| record.as_ref().ok()).map(|(_, record)| record);
+    let preset = preset
+        .or_else(|| preset::find(params, |mark| first.is_some_and(|record| record.pointer(mark).is_some())));
+    let under = params.rows.clone().or_else(|| Some(preset.as_ref()?.rows()?.to_owned()));
+    let is_asked = |tool: &Tool| params.tool.as_deref().is_none_or(|asked| asked == tool.flag);
+    let tool = first.filter(|_| under.is_none() && preset.is_none()).and_then(tools::find).filter(is_asked);
+    if params.tool.is_some() && tool.is_none() && preset.is_none() {
+        return Err(preset::not_of_tool(path, params));
+    }
+    let defaults = preset.as_ref().map(Preset::defaults).unwrap_or_default();
+    let mut defaults = Defaults { tool, ..defaults };
+    let file = path.to_owned();
     let rows = move |record: Result<(RowNumber, Json), Error>, roles: &mut Defaults| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
@@ -135,12 +146,12 @@ fn of_records(
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, Cell::from)).collect();
         Ok(Row { number, cells })
     });
-    Ok(Table { columns, defaults, rows: Box::new(rows) })
+    Ok(Table { columns, may_group: false, defaults, preset, rows: Box::new(rows) })
 }
 
 /// Returns the error of a document whose rows are nowhere.
 fn unknown(document: &Json) -> Fault {
-    let expected = format!("a list of objects, or one of these: {}", listed(tools::names()));
+    let expected = format!("a list of objects, or a file of one of these: {}", listed(preset::names()));
     let hint = "name the keys that lead to the list of rows with --rows";
     match document.as_object() {
         Some(object) => {
@@ -151,39 +162,124 @@ fn unknown(document: &Json) -> Fault {
     }
 }
 
-/// Returns the rows of a record: itself, or the objects of the list under the keys `under`, each with the values around the list.
-fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
-    let flat = |value: &Json| {
-        let object =
-            value.as_object().ok_or_else(|| bad_file("JSON objects as rows", quoted(&value.to_string())))?;
-        let mut row = Map::new();
-        flatten("", object, &mut row);
-        Ok(row)
-    };
-    let Some(under) = under else { return Ok(vec![(None, flat(&record)?)]) };
-    let found = under.split('.').try_fold(&mut record, |value, key| value.get_mut(key)).map(Json::take);
-    let Some(Json::Array(list)) = found else {
-        let hint = "give --rows the keys that lead to it, separated by points";
-        return Err(Fault::new(format!("a list under {}", quoted(under)), "none", hint));
-    };
-    let around = flat(&record)?;
-    let row = |value: &Json| {
-        let mut row = flat(value)?;
-        for (key, value) in around.iter().filter(|(_, value)| !value.is_null()) {
-            row.entry(key.clone()).or_insert_with(|| value.clone());
-        }
-        Ok((None, row))
-    };
-    list.iter().map(row).collect()
+/// The column with the key of a row, where `--rows` goes through the values of an object.
+const KEY: &str = "key";
+
+/// Returns the rows of a record: itself, or those under the keys `under`, each with the values around it.
+fn rows_of(record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
+    let (mut rows, path) = (Vec::new(), under.unwrap_or_default());
+    let keys: Vec<&str> = path.split('.').filter(|key| !key.is_empty()).collect();
+    if !collect_rows(record, &keys, &Map::new(), &mut rows)? {
+        let hint = "give --rows the keys that lead to it, separated by points; * stands for all keys";
+        return Err(Fault::new(format!("a list under {}", quoted(path)), "none", hint));
+    }
+    Ok(rows)
 }
 
-/// Adds the values of an object to `row`; those of an object inside get its key and a point before theirs.
+/// Adds the rows under `keys` in a value; lists on the way are gone through. `around` are the values around it. Returns whether there was
+/// a list.
+fn collect_rows(
+    value: Json,
+    keys: &[&str],
+    around: &Map<String, Json>,
+    rows: &mut Vec<NamedRow>,
+) -> Result<bool, Fault> {
+    let with = |name: &str, key: Json| {
+        let mut around = around.clone();
+        around.insert(name.to_owned(), key);
+        around
+    };
+    match (value, keys) {
+        (Json::Array(list), keys) if !keys.is_empty() => {
+            let mut found = list.is_empty();
+            for value in list {
+                found |= collect_rows(value, keys, around, rows)?;
+            }
+            Ok(found)
+        }
+        (Json::Object(object), ["*", rest @ ..]) => {
+            for (key, value) in object {
+                match (rest, value) {
+                    // The values of the object are the rows.
+                    ([], value) => rows.push((Some(key.clone()), row(&value, &with(KEY, key.into()))?)),
+                    (rest, value) => drop(collect_rows(value, rest, &with(KEY, key.into()), rows)?),
+                }
+            }
+            Ok(true)
+        }
+        (Json::Object(mut object), [key, rest @ ..]) => {
+            let Some(value) = object.get_mut(*key).map(Json::take) else { return Ok(false) };
+            object.remove(*key);
+            let mut inside = around.clone();
+            let mut beside = Map::new();
+            flatten("", &object, &mut beside);
+            inside.extend(beside.into_iter().filter(|(_, value)| !value.is_null()));
+            match (rest, value) {
+                ([], Json::Array(list)) => {
+                    for value in list {
+                        rows.push((None, row(&value, &inside)?));
+                    }
+                    Ok(true)
+                }
+                ([], _) => Ok(false),
+                (rest, value) => collect_rows(value, rest, &inside, rows),
+            }
+        }
+        (value, []) => {
+            rows.push((None, row(&value, around)?));
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Returns the columns of a row: those of its object or list, and the values around it under names that the row itself lacks.
+fn row(value: &Json, around: &Map<String, Json>) -> Result<Map<String, Json>, Fault> {
+    let mut row = Map::new();
+    match value {
+        Json::Object(object) => flatten("", object, &mut row),
+        // The values of a list have their places as names.
+        Json::Array(list) if !list.is_empty() => {
+            let object =
+                (0..).zip(list).map(|(at, value): (usize, _)| (at.to_string(), value.clone())).collect();
+            flatten("", &object, &mut row);
+        }
+        value => return Err(bad_file("JSON objects as rows", quoted(&value.to_string()))),
+    }
+    for (name, value) in around {
+        row.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    Ok(row)
+}
+
+/// Adds the values of an object to `row`; those of an object inside get its key and a point before theirs. A list of objects with names,
+/// such as `[{"name": "n", "value": 3}]`, is an object.
 fn flatten(prefix: &str, object: &Map<String, Json>, row: &mut Map<String, Json>) {
     for (key, value) in object {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
             Json::Object(inner) => flatten(&name, inner, row),
+            Json::Array(list) => match named_values(list) {
+                Some(inner) => flatten(&name, &inner, row),
+                None => drop(row.insert(name, value.clone())),
+            },
             value => drop(row.insert(name, value.clone())),
         }
     }
+}
+
+/// Returns a list of objects that each have a name as one object: `{"n": 3}` of `[{"Name": "n", "Value": 3}]`. nvbench names its
+/// summaries by a `tag`.
+fn named_values(list: &[Json]) -> Option<Map<String, Json>> {
+    const NAMES: [&str; 3] = ["tag", "name", "Name"];
+    let mut inner = Map::new();
+    for value in list {
+        let mut object = value.as_object()?.clone();
+        let name = NAMES.iter().find_map(|name| object.remove(*name))?;
+        let value =
+            ["value", "Value"].iter().find_map(|value| object.remove(*value)).unwrap_or(Json::Object(object));
+        // A name twice would lose a value.
+        inner.insert(name.as_str()?.to_owned(), value).is_none().then_some(())?;
+    }
+    (!inner.is_empty()).then_some(inner)
 }

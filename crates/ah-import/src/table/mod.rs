@@ -3,33 +3,85 @@
 mod delimited;
 mod json;
 mod json_text;
+mod pattern;
+mod rows;
 
 use ah_model::Error;
-use std::io::{BufRead, BufReader};
+use ah_model::artefact::STANDARD_INPUT;
+use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::Path;
 
-use crate::cell::Table;
 use crate::error::bad_file;
 use crate::params::{Format, ImportParams};
+use crate::preset::{self, Preset};
+
+pub use rows::{Row, Table};
+
+/// The most bytes of a text's beginning that show its format and its tool.
+const MOST_BEGINNING: u64 = 64 * 1024;
 
 /// Opens the table in a file.
+///
+/// # Errors
+/// A file that cannot be read, or is no table of the format, or not of the tool that `--tool` names.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
     let bytes = ah_model::artefact::open(path).map_err(Error::io(path, "read"))?;
-    let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
-    match params.format.map_or_else(|| format_of(path), Ok)? {
-        // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
-        Format::Csv
-            if params.format.is_none()
-                && text.fill_buf().map_err(Error::io(path, "read"))?.starts_with(b"{") =>
-        {
-            json::open_lines(path, text, params.rows.as_deref())
+    let mut text = BufReader::with_capacity(256 * 1024, bytes);
+    let mut beginning = Vec::new();
+    text.by_ref().take(MOST_BEGINNING).read_to_end(&mut beginning).map_err(Error::io(path, "read"))?;
+    let text: Box<dyn BufRead> = Box::new(Cursor::new(beginning.clone()).chain(text));
+    let of_tool = || params.tool.as_deref().and_then(Preset::format);
+    let format = match params.format.or_else(of_tool) {
+        Some(format) => format,
+        None if path == Path::new(STANDARD_INPUT) => format_of_text(&beginning),
+        None => format_of(path)?,
+    };
+    let mut table = match format {
+        Format::Csv | Format::Lines => {
+            let preset = preset::find(params, |mark| beginning.starts_with(mark.as_bytes()));
+            match format {
+                // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
+                Format::Csv if params.format.is_none() && beginning.starts_with(b"{") => {
+                    json::open_lines(path, text, params)?
+                }
+                Format::Csv if params.rows.is_some() => {
+                    return Err(Error::parameter("--rows", "tables of JSON", path.display()));
+                }
+                Format::Csv if preset.is_none() => delimited::open(path, text, params)?,
+                _ if params.tool.is_some() && preset.is_none() => {
+                    return Err(preset::not_of_tool(path, params));
+                }
+                _ => {
+                    let defaults = preset.as_ref().map(Preset::defaults).unwrap_or_default();
+                    Table { preset, defaults, ..delimited::open_lines(path, text) }
+                }
+            }
         }
-        Format::Csv if params.rows.is_some() => {
-            Err(Error::parameter("--rows", "tables of JSON", path.display()))
+        Format::Jsonl => json::open_lines(path, text, params)?,
+        Format::Json => json::open_document(path, text, params)?,
+    };
+    // The lines that do not fit the tool's pattern are no rows.
+    if let Some(lines) = table.preset.as_ref().and_then(Preset::line_pattern) {
+        let lines = pattern::parse(lines)?;
+        table = pattern::split(path, table, Some("line"), lines, true)?;
+    }
+    if let Some(names) = &params.name_pattern {
+        let flags = table.preset.as_ref().map(|preset| preset.apply(params, &table.columns));
+        let column = flags.as_ref().unwrap_or(params).name_column.clone();
+        table = pattern::split(path, table, column.as_deref(), pattern::parse(names)?, false)?;
+    }
+    Ok(table)
+}
+
+/// Returns the format of a text without a name: of JSON, lines if the first one is an object.
+fn format_of_text(beginning: &[u8]) -> Format {
+    let first = beginning.split(|b| *b == b'\n').next().unwrap_or_default();
+    match beginning.first() {
+        Some(b'{') if serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(first).is_ok() => {
+            Format::Jsonl
         }
-        Format::Csv => delimited::open(path, text),
-        Format::Jsonl => json::open_lines(path, text, params.rows.as_deref()),
-        Format::Json => json::open_document(path, text, params.rows.as_deref()),
+        Some(b'{' | b'[') => Format::Json,
+        _ => Format::Csv,
     }
 }
 

@@ -15,6 +15,7 @@ use crate::error::bad_file;
 /// It is a list: `{"invoke": "(M, K, N)"}` for each call, and `{"(M, K, N)": [choice, …]}` for each benchmark. It has no
 /// element types and no layouts: keep the products of different types in different files.
 pub const PRODUCTS: Tool = Tool {
+    flag: "inductor",
     name: "a log of TORCHINDUCTOR_MM_LOGGING_FILE",
     keys: &["/0/invoke"],
     read: read_products,
@@ -72,6 +73,7 @@ impl Template {
 /// (`log_autotuning_results` in `torch/_inductor/debug.py`): a choice of an operation a line. The features are those that
 /// PyTorch's AutoHeuristic gives to `mm`.
 pub const RESULTS: Tool = Tool {
+    flag: "inductor",
     name: "Inductor's list of autotuning results",
     keys: &["/backend", "/op_name", "/input_nodes", "/benchmark_result"],
     read: read_result,

@@ -16,6 +16,7 @@ use crate::error::bad_file;
 const TIMES: &str = "times";
 
 pub const TOOL: Tool = Tool {
+    flag: "kernel-tuner",
     name: "a cache of Kernel Tuner",
     keys: &["/tune_params_keys"],
     read,

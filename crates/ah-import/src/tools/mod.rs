@@ -19,7 +19,7 @@ pub fn find(record: &Json) -> Option<Tool> {
     KNOWN.into_iter().find(|tool| tool.keys.iter().all(|key| record.pointer(key).is_some()))
 }
 
-/// Returns the names of all tools' files.
+/// Returns the names of all tools for `--tool`.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().map(|tool| tool.name)
+    ["kernel-tuner", "triton", "inductor"].into_iter()
 }

@@ -11,6 +11,8 @@ use crate::error::bad_file;
 /// A tool: how its records are known and read.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
+    /// The name for `--tool`.
+    pub flag: &'static str,
     pub name: &'static str,
     /// Keys that only its records have, as JSON pointers.
     pub keys: &'static [&'static str],
@@ -29,6 +31,8 @@ pub struct Defaults {
     pub features: IndexSet<String>,
     /// The columns of the choice, without those that a flag names as features.
     pub choice: IndexSet<String>,
+    /// The column of the times: the first of these that the table has.
+    pub time: Vec<String>,
     /// The tool that wrote the file: it names the column of the times, which are in milliseconds.
     pub tool: Option<Tool>,
 }

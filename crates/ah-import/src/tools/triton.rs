@@ -15,6 +15,7 @@ use serde_json::{Map, Value as Json};
 use super::tool::{Defaults, NamedRow, Tool, part};
 
 pub const TOOL: Tool = Tool {
+    flag: "triton",
     name: "results of Triton's autotuner",
     keys: &["/key", "/configs_timings"],
     read,

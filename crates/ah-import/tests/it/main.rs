@@ -1,8 +1,11 @@
 //! Tables become logs: the roles of columns, the times, the device, and adding to a log. `formats` has every
-//! format of a table, and `tuners` those of autotuners, and `mistakes` the sentence about every bad one.
+//! format of a table, `tuners` those of autotuners, `presets` of other tools, `meanings` what the numbers are, and `mistakes` the sentence about every bad
+//! table.
 
 mod formats;
+mod meanings;
 mod mistakes;
+mod presets;
 mod tuners;
 
 use std::path::PathBuf;
@@ -154,7 +157,7 @@ fn units_rates_and_several_columns_of_times() {
     let folder = Folder::new();
     let mut params = folder.table("t.csv", "n,algorithm,t1,t2\n1,a,250,500\n");
     (params.features, params.choice, params.time) = (names("n"), names("algorithm"), names("t1,t2"));
-    params.unit = Some(Unit::Us);
+    params.unit = Some(Unit::US);
     assert!(folder.log(&params).ends_with("1,a,0.25\n1,a,0.5\n"));
     (params.unit, params.higher_is_better, params.output) = (None, true, folder.path("rates.txt"));
     assert!(folder.log(&params).ends_with("1,a,4\n1,a,2\n"));
@@ -170,7 +173,7 @@ fn the_name_of_the_column_says_the_unit() {
         (params.features, params.choice, params.time) = (names("n"), names("algorithm"), names(name));
         params.output = folder.path(&format!("{name}.txt"));
         assert!(folder.log(&params).ends_with(&format!("1,a,{ms}\n")), "{name}");
-        (params.unit, params.output) = (Some(Unit::Ns), folder.path(&format!("{name} ns.txt")));
+        (params.unit, params.output) = (Some(Unit::NS), folder.path(&format!("{name} ns.txt")));
         let report = import(&params).unwrap();
         assert!(report.to_string().contains("1 times, in nanoseconds, 0 failed"), "{report}");
     }

@@ -8,12 +8,12 @@ use crate::{Folder, TABLE, names};
 #[test]
 fn what_is_no_time_names_file_row_and_column() {
     let folder = Folder::new();
-    for bad in ["0", "-1", "fast", "1.5ms", "-inf"] {
+    for bad in ["0", "-1", "fast", "1.5 MB", "-inf"] {
         let mut params = folder.table("timings.csv", TABLE.replace(",0.25,", &format!(",{bad},")));
         let error = folder.error(&params);
         let failed = match bad {
-            "fast" => "give \"--failed=fast\" if the choice failed here, or ",
-            _ => "",
+            "1.5 MB" => String::new(),
+            bad => format!("give \"--failed={bad}\" if the choice failed here, or "),
         };
         let expected = format!(
             "timings.csv:3: column \"ms\": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found {bad:?}; {failed}mend the row, or skip such rows with --skip-bad-rows"
@@ -104,10 +104,10 @@ fn decimal_commas_are_explained() {
     let folder = Folder::new();
     let mut params = folder.table("german.csv", "n;x;choice;ms\n1;0,5;a;1,0\n2;1,5;a;2\n");
     (params.features, params.choice) = (names("n"), names("choice"));
-    assert_snapshot!(folder.error(&params), @r#"german.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "1,0"; numbers have a decimal point here; convert a table with semicolons by `tr , . < TABLE > NEW.csv`"#);
+    assert_snapshot!(folder.error(&params), @r#"german.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "1,0"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it"#);
     params.skip_bad_rows = true;
     params.features = names("n,x");
-    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; numbers have a decimal point here; convert a table with semicolons by `tr , . < TABLE > NEW.csv`, or give --categorical with this column"#);
+    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it; or give --categorical with this column"#);
     params.categorical = names("x");
     assert!(folder.log(&params).contains("\n2,\"1,5\",a,2\n"));
 }
@@ -166,11 +166,11 @@ fn files_that_are_no_tables() {
     assert_snapshot!(messages.join("\n").replace(&format!("{}", folder.0.path().display()), "FOLDER"), @r#"
     empty.csv: expected a line of column names, found nothing; mend the file, or name its format with --format
     header.csv: the table has no rows to import; measure some inputs first
-    twice.csv: expected distinct columns, found "M" twice; rename one
+    twice.csv: --features: two columns have the name "M"; rename one
     ragged.csv:2: expected 6 fields, found 2; mend the row, or skip such rows with --skip-bad-rows
     timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl or .json, found "timings.xlsx"; mend the file, or name its format with --format
     broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; mend the file, or name its format with --format
-    other.json: expected a list of objects, or one of these: "a cache of Kernel Tuner", "results of Triton's autotuner", "a log of TORCHINDUCTOR_MM_LOGGING_FILE", "Inductor's list of autotuning results", found an object with the keys a, b; name the keys that lead to the list of rows with --rows
+    other.json: expected a list of objects, or a file of one of these: aiter, autotvm, benchmarkdotnet, clblast, cutlass-profiler, go-bench, google-benchmark, hipblaslt-bench, hyperfine, jmh, jmh-csv, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, pytest-benchmark, t4, kernel-tuner, triton, and 1 more, found an object with the keys a, b; name the keys that lead to the list of rows with --rows
     twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; mend the file, or name its format with --format
     huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); mend the row, or skip such rows with --skip-bad-rows
     numbers.json, row 1: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
@@ -200,8 +200,8 @@ fn flags_that_do_not_fit_together() {
     .map(|params| folder.error(&params));
     assert_snapshot!(errors.join("\n"), @r#"
     TABLE: expected at least one table, found none
-    --name: expected a name of one line, found ""
-    --name: expected a name of one line, found "a\nb"
+    --name: expected the name of the decision in one line, for example my_gemm, found ""
+    --name: expected the name of the decision in one line, for example my_gemm, found "a\nb"
     --set: expected a feature besides M, N, dtype, once, found "M"
     --set: expected FEATURE=VALUE, found "n"
     --features: expected each column once, found "M" twice
@@ -239,8 +239,8 @@ fn times_of_nanoseconds_without_a_unit_are_a_question() {
     let folder = Folder::new();
     let mut params = folder.table("t.csv", "n,choice,real\n1,a,2e-6\n2,a,1e-6\n3,a,4\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("real"));
-    assert_snapshot!(folder.error(&params), @"--unit: expected the unit of the times (ns, us, ms or s), found none, and times that are mostly below 5 ns if they are in milliseconds");
-    params.unit = Some(ah_import::Unit::Ms);
+    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and times that are mostly below 5 ns if they are in milliseconds"#);
+    params.unit = Some(ah_import::Unit::MS);
     assert!(folder.log(&params).ends_with("1,a,0.000002\n2,a,0.000001\n3,a,4\n"));
 }
 
@@ -251,16 +251,16 @@ fn each_row_may_name_its_unit() {
     let rows = "n,choice,real_time,aggregate_unit,time_unit\n1,a,20,,ns\n2,a,0.01,,ms\n3,a,1,,MB\n";
     let mut params = folder.table("t.csv", rows);
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("real_time"));
-    assert_snapshot!(folder.error(&params), @r#"t.csv:4: column "time_unit": expected ns, us, ms or s, found "MB"; name the unit of all times with --unit"#);
-    params.unit = Some(ah_import::Unit::Ns);
-    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "time_unit": expected nanoseconds, as --unit or the column of times says, found "ms"; leave --unit out, and the times of each row are taken in its own unit"#);
+    assert_snapshot!(folder.error(&params), @r#"t.csv:4: column "time_unit": expected a unit of time (ns, us, ms, s …) or of a rate (ops/s, GB/s …), found "MB"; name the unit of all times with --unit, or --higher-is-better for rates"#);
+    params.unit = Some(ah_import::Unit::NS);
+    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "time_unit": expected nanoseconds, as the flags or the column of times say, found milliseconds; leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where"#);
     params.unit = None;
     params.skip_bad_rows = true;
     assert!(folder.log(&params).ends_with("1,a,0.00002\n2,a,0.01\n"));
     // A column of units that is about something else.
     let mut params = folder.table("v.csv", "n,choice,time,unit\n1,a,20,MB\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("time"));
-    (params.unit, params.output) = (Some(ah_import::Unit::Ns), folder.path("v.txt"));
+    (params.unit, params.output) = (Some(ah_import::Unit::NS), folder.path("v.txt"));
     // The summary once named the column, which says nothing of the times.
     assert_eq!(import(&params).unwrap().unit, "nanoseconds");
     assert!(std::fs::read_to_string(&params.output).unwrap().ends_with("1,a,0.00002\n"));
@@ -273,10 +273,10 @@ fn each_row_may_name_its_unit() {
     let folder = Folder::new();
     let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("a_ms,b_us"));
-    assert_snapshot!(folder.error(&params), @"--unit: expected the unit of all times (ns, us, ms or s), found none, and columns a_ms, b_us");
+    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns a_ms, b_us"#);
     let mut params = ImportParams { wide: true, ..folder.table("wide.csv", "n,sort_ns,hash_ns\n1,20,30\n") };
     (params.features, params.choice, params.time) = (names("n"), Vec::new(), Vec::new());
-    assert_snapshot!(folder.error(&params), @"--unit: expected the unit of all times (ns, us, ms or s), found none, and columns sort_ns, hash_ns");
+    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns sort_ns, hash_ns"#);
 }
 
 /// An import once replaced `train.txt.partial`, whoever wrote it.

@@ -37,6 +37,7 @@ fn imported(table: &str) -> String {
 #[test]
 fn triton() {
     assert_snapshot!(imported("matmul_kernel.autotune.json"), @r#"
+    read as triton
     3 rows: 1 inputs, 3 choices; 2 times, in milliseconds, 1 failed, 0 not measured
     choices: "BLOCK_M=128_BLOCK_N=128_EVEN_K=True_num_warps=8_num_stages=3…", BLOCK_M=128_BLOCK_N=64_EVEN_K=True_num_warps=4_num_stages=3, "BLOCK_M=256_BLOCK_N=256_EVEN_K=False_num_warps=8_num_stages=…"
     numerical: key0, key1
@@ -48,6 +49,7 @@ fn triton() {
     1024,512,torch.float16,torch.float16,BLOCK_M=256_BLOCK_N=256_EVEN_K=False_num_warps=8_num_stages=5_num_ctas=2,inf
     "#);
     assert_snapshot!(imported("matmul_kernel.jsonl"), @r#"
+    read as triton
     4 rows: 2 inputs, 2 choices; 3 times, in milliseconds, 1 failed, 0 not measured
     choices: BLOCK_M=128_num_warps=4_num_stages=3, BLOCK_M=64_num_warps=4_num_stages=3
     numerical: key0, key1
@@ -65,6 +67,7 @@ fn triton() {
 #[test]
 fn inductor() {
     assert_snapshot!(imported("inductor_mm.json"), @r#"
+    read as inductor
     3 rows: 1 inputs, 3 choices; 2 times, in milliseconds, 1 failed, 0 not measured
     choices: extern_mm, "type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_…", "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
     numerical: m, k, n
@@ -76,6 +79,7 @@ fn inductor() {
     512,1024,256,type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_numwarps=8,inf
     "#);
     assert_snapshot!(imported("autotuning_result_json_list.txt"), @r#"
+    read as inductor
     2 rows: 1 inputs, 2 choices; 2 times, in milliseconds, 0 failed, 0 not measured
     choices: extern_mm, "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
     numerical: m, k, n, mat1_stride_0, mat1_stride_1, mat2_stride_0, mat2_stride_1
@@ -110,7 +114,7 @@ fn rows_inside_json_have_the_values_around_them() {
         log.split_once("choice,feedback\n").unwrap().1.to_owned()
     };
     // Runs without a time failed; an empty list of runs was not measured.
-    assert_snapshot!(log("t4.json", "results", "", "block_size_x,vector", "times.runtimes", Unit::Ms), @r#"
+    assert_snapshot!(log("t4.json", "results", "", "block_size_x,vector", "times.runtimes", Unit::MS), @r#"
     4096,block_size_x=64_vector=1,0.03
     4096,block_size_x=64_vector=1,0.015
     4096,block_size_x=256_vector=1,inf
@@ -124,15 +128,16 @@ fn rows_inside_json_have_the_values_around_them() {
     a.txt,threads=4,10
     "#);
     // The values around the list: the key of the operation. A kernel without a time is a bad row here.
-    assert_snapshot!(log("matmul.json.log", "value.results", "m,scale", "Ok.name", "median.nanos", Unit::Ns), @r#"
+    assert_snapshot!(log("matmul.json.log", "value.results", "m,scale", "Ok.name", "median.nanos", Unit::NS), @r#"
     1024,Large,simple,0.051
     1024,Large,double_buffering,0.0405
     64,Small,simple,0.0089
     64,Small,double_buffering,0.0119
     "#);
-    assert_snapshot!(log("aiter_profile.csv", "", "M", "kernelId,splitK", "us", Unit::Us), @r#"
+    assert_snapshot!(log("aiter_profile.csv", "", "M", "kernelId,splitK", "us", Unit::US), @r#"
     128,kernelId=7_splitK=0,0.01825
     128,kernelId=9_splitK=2,0.0155
+    128,kernelId=11_splitK=0,inf
     128,kernelId=12_splitK=0,0.0095
     4096,kernelId=7_splitK=0,0.1305
     4096,kernelId=9_splitK=2,inf

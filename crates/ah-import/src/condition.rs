@@ -1,0 +1,108 @@
+//! `--where` and `--failed-where`: conditions on the cells of one column.
+
+use ah_model::Error;
+use ah_model::shown::quoted;
+
+use crate::cell::Cell;
+use crate::column::Column;
+
+/// `COLUMN=VALUE` or `COLUMN!=VALUE`, in which `*` stands for any text.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    pub column: Column,
+    negated: bool,
+    value: String,
+    /// The condition as the user wrote it.
+    pub text: String,
+}
+
+/// Splits a condition into the column, whether it is negated, and the value.
+pub fn parse<'a>(flag: &'static str, text: &'a str) -> Result<(&'a str, bool, &'a str), Error> {
+    let negated = text.find("!=").filter(|at| text.find('=') == Some(at + 1));
+    let parts = match negated {
+        Some(at) => Some((&text[..at], true, &text[at + 2..])),
+        None => text.split_once('=').map(|(column, value)| (column, false, value)),
+    };
+    let parts = parts.filter(|(column, ..)| !column.is_empty());
+    parts.ok_or_else(|| Error::parameter(flag, "COLUMN=VALUE or COLUMN!=VALUE", quoted(text)))
+}
+
+impl Condition {
+    /// Returns the condition `text` on this column.
+    pub fn new(flag: &'static str, text: &str, column: Column) -> Result<Self, Error> {
+        let (_, negated, value) = parse(flag, text)?;
+        Ok(Self { column, negated, value: value.trim().to_owned(), text: text.to_owned() })
+    }
+
+    /// Returns whether a cell fulfils the condition; of a list, whether one of its values does.
+    pub fn holds(&self, cell: &Cell) -> bool {
+        match cell {
+            Cell::List(list) if !list.is_empty() => list.iter().any(|cell| self.holds(cell)),
+            cell => matches(&self.value, cell.as_text().unwrap_or_default()) != self.negated,
+        }
+    }
+}
+
+/// Returns whether a text is this value: the same number, or the same text in any case.
+fn matches(value: &str, text: &str) -> bool {
+    match (ah_types::number(value), ah_types::number(text)) {
+        (Some(a), Some(b)) => a == b,
+        _ => matches_pattern(&value.to_lowercase(), &text.to_lowercase()),
+    }
+}
+
+/// Returns whether a text has this pattern, in which `*` stands for any text.
+pub fn matches_pattern(pattern: &str, text: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(text) = text.strip_prefix(start) else { return false };
+    let Some((middle, end)) = rest.rsplit_once('*') else { return text.ends_with(rest) };
+    let Some(mut text) = text.strip_suffix(end) else { return false };
+    middle.split('*').all(|part| match text.find(part) {
+        Some(at) => {
+            text = &text[at + part.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_is_split_at_its_sign() {
+        for (text, expected) in [
+            ("a=b", ("a", false, "b")),
+            ("a!=b=c", ("a", true, "b=c")),
+            ("a=b!=c", ("a", false, "b!=c")),
+            ("exit code!=0", ("exit code", true, "0")),
+            ("error!=", ("error", true, "")),
+        ] {
+            assert_eq!(parse("--where", text).unwrap(), expected, "{text}");
+        }
+        assert!(parse("--where", "a").is_err() && parse("--where", "=b").is_err());
+    }
+
+    #[test]
+    fn a_value_is_a_number_a_text_in_any_case_or_a_pattern() {
+        for (value, text, expected) in [
+            ("0", "0.0", true),
+            ("1e20", "1e+20", true),
+            ("false", "False", true),
+            ("us/op", "us/op", true),
+            ("", "", true),
+            ("", "x", false),
+            ("*:*", "a:b", true),
+            ("*:*", "ab", false),
+            ("BM_*", "BM_sort/3", true),
+            ("*_mean", "a_mean", true),
+            ("*_mean", "a_mean_b", false),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "a1c2b", false),
+            ("aa*aa", "aaa", false),
+        ] {
+            assert_eq!(matches(value, text), expected, "{value} {text}");
+        }
+    }
+}

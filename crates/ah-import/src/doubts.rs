@@ -1,0 +1,333 @@
+//! What a table leaves open, found in the columns that no flag names and in the names of the choices: a column that says whether a row
+//! is valid, two devices, and statistics beside what they are of.
+
+use std::path::Path;
+
+use ah_model::shown::{cut, listed, quoted};
+use ah_model::{Error, Fault};
+use indexmap::IndexSet;
+
+use crate::cell::Cell;
+use crate::column::Column;
+
+/// A column with more values is no column of states.
+const MOST_VALUES: usize = 16;
+
+/// The number of a value in a row whose table lacks the column.
+const ABSENT: u8 = u8::MAX;
+
+/// Words in the name of a column that says whether a row is valid; a true value is good news.
+const GOOD_NAMES: [&str; 14] = [
+    "correct",
+    "correctness",
+    "valid",
+    "validity",
+    "validated",
+    "ok",
+    "pass",
+    "passed",
+    "success",
+    "successful",
+    "succeeded",
+    "verified",
+    "verification",
+    "completed",
+];
+/// The same; a true value, a number but 0 or any text is bad news.
+const BAD_NAMES: [&str; 24] = [
+    "incorrect",
+    "invalid",
+    "invalidity",
+    "error",
+    "errors",
+    "err",
+    "exit",
+    "exitcode",
+    "returncode",
+    "rc",
+    "skip",
+    "skipped",
+    "timeout",
+    "timedout",
+    "fail",
+    "failed",
+    "failure",
+    "wrong",
+    "mismatch",
+    "oom",
+    "crashed",
+    "exception",
+    "aborted",
+    "reason",
+];
+/// The same; its values say what they mean.
+const NEUTRAL_NAMES: [&str; 7] = ["status", "disposition", "outcome", "verdict", "state", "check", "result"];
+/// Values that are good news in any column.
+const GOOD_VALUES: [&str; 15] = [
+    "ok",
+    "pass",
+    "passed",
+    "success",
+    "successful",
+    "succeeded",
+    "correct",
+    "valid",
+    "completed",
+    "complete",
+    "done",
+    "measured",
+    "finished",
+    "verified",
+    "sat",
+];
+/// Values that are bad news in any column.
+const BAD_VALUES: [&str; 24] = [
+    "incorrect",
+    "wrong",
+    "invalid",
+    "fail",
+    "failed",
+    "failure",
+    "error",
+    "timeout",
+    "timed out",
+    "timedout",
+    "skipped",
+    "oom",
+    "out of memory",
+    "crash",
+    "crashed",
+    "mismatch",
+    "not ok",
+    "killed",
+    "aborted",
+    "disqualified",
+    "compile error",
+    "runtime error",
+    "wrong answer",
+    "memout",
+];
+/// Names of a column that names the device of a row.
+const DEVICES: [&str; 23] = [
+    "device",
+    "devicename",
+    "gpu",
+    "gpuname",
+    "gpumodel",
+    "cpu",
+    "cpuname",
+    "cpumodel",
+    "cpubrand",
+    "processor",
+    "machine",
+    "hardware",
+    "accelerator",
+    "cudadevicename",
+    "devicetype",
+    "soc",
+    "node",
+    "hostname",
+    "chip",
+    "brandraw",
+    "gputype",
+    "gfx",
+    "arch",
+];
+/// Behind the name of a choice, these are a statistic of it.
+const STATISTICS: [&str; 14] = [
+    "mean", "median", "stddev", "cv", "min", "max", "p50", "p90", "p95", "p99", "avg", "average", "bigo",
+    "rms",
+];
+
+/// The values of the columns without a role, row by row.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    columns: Vec<Watched>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    name: String,
+    /// Its words, in small letters.
+    words: Vec<String>,
+    values: IndexSet<String>,
+    has_many: bool,
+    /// The number of each row's value.
+    rows: Vec<u8>,
+}
+
+impl Doubts {
+    /// Returns the places of a table's columns without a role, each with that of the watched column.
+    pub fn places(&mut self, unused: &[Column]) -> Vec<(usize, usize)> {
+        let place = |column: &Column| {
+            let at = self.columns.iter().position(|known| known.name == column.name).unwrap_or_else(|| {
+                let words = crate::quantity::words(&column.name).into_iter().map(str::to_lowercase).collect();
+                let (values, rows) = (IndexSet::new(), Vec::new());
+                self.columns.push(Watched {
+                    name: column.name.clone(),
+                    words,
+                    values,
+                    has_many: false,
+                    rows,
+                });
+                self.columns.len() - 1
+            });
+            (column.index, at)
+        };
+        unused.iter().filter(|column| !column.name.is_empty()).map(place).collect()
+    }
+
+    /// Sees a row, the `row`-th of all tables.
+    pub fn see(&mut self, cells: &[Cell], places: &[(usize, usize)], row: usize) {
+        for &(cell, at) in places {
+            let watched = &mut self.columns[at];
+            if watched.has_many {
+                continue;
+            }
+            // The runs of one row have a list of states; an odd one counts.
+            let cell = match &cells[cell] {
+                Cell::List(list) => list.iter().find(|cell| Some(*cell) != list.first()).or(list.first()),
+                cell => Some(cell),
+            };
+            let text = cell.and_then(Cell::as_text).unwrap_or_default();
+            let value = watched.values.get_index_of(text);
+            let value = value.unwrap_or_else(|| watched.values.insert_full(text.to_owned()).0);
+            watched.has_many = value == MOST_VALUES;
+            watched.rows.resize(row, ABSENT);
+            watched.rows.push(value as u8);
+            if watched.has_many {
+                (watched.rows, watched.values) = (Vec::new(), IndexSet::new());
+            }
+        }
+    }
+
+    /// Refuses rows of several devices, which one log cannot hold unless a feature tells which.
+    ///
+    /// # Errors
+    /// [`Fault`] names them.
+    pub fn one_device(&self, path: &Path) -> Result<(), Error> {
+        let is_device = |watched: &&Watched| {
+            let (name, last) = (watched.words.concat(), watched.words.last());
+            DEVICES.contains(&&*name) || last.is_some_and(|last| DEVICES[..4].contains(&&**last))
+        };
+        for watched in self.columns.iter().filter(is_device) {
+            let names: Vec<&String> = watched.values.iter().filter(|value| is_name(value)).collect();
+            if names.len() > 1 {
+                let (column, first) = (&watched.name, names[0]);
+                let hint = format!(
+                    "keep the rows of one (--where {}), or make the column a feature (--features); --device LOG says that all rows \
+                     are of that log's device",
+                    quoted(&format!("{column}={first}"))
+                );
+                let found = format!("{} in column {}", listed(&names), quoted(column));
+                return Err(Fault::new("times of one device", found, hint).of_file(path).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not. `fastest` has for
+    /// each input the row with the least time.
+    pub fn validity(&self, fastest: &[usize]) -> Vec<String> {
+        let count = |rows: &mut dyn Iterator<Item = u8>, of: usize| {
+            rows.filter(|value| usize::from(*value) == of).count()
+        };
+        let sentence = |watched: &Watched| {
+            if watched.has_many || watched.values.len() < 2 {
+                return None;
+            }
+            let usual = (0..watched.values.len())
+                .max_by_key(|&value| count(&mut watched.rows.iter().copied(), value))?;
+            let winners =
+                |value| count(&mut fastest.iter().filter_map(|row| watched.rows.get(*row).copied()), value);
+            let is_bad = |value: &usize| !watched.is_good(&watched.values[*value]).unwrap_or(*value == usual);
+            let bad: Vec<usize> =
+                (0..watched.values.len()).filter(is_bad).filter(|&value| winners(value) > 0).collect();
+            if !watched.is_about_validity() || bad.is_empty() {
+                return None;
+            }
+            let values = bad.iter().map(|&value| quoted(&watched.values[value]));
+            let flag = format!("{}={}", watched.name, watched.values[bad[0]]);
+            Some(format!(
+                "column {} is {} in rows with the least time of their input (inputs: {}). If such rows failed, give --failed-where {}; \
+                 if they are no measurements, --where {}",
+                quoted(&watched.name),
+                values.collect::<Vec<_>>().join(" or "),
+                bad.iter().map(|&value| winners(value)).sum::<usize>(),
+                shell(&flag),
+                shell(&flag.replacen('=', "!=", 1)),
+            ))
+        };
+        self.columns.iter().filter_map(sentence).collect()
+    }
+}
+
+impl Watched {
+    fn has_word(&self, words: &[&str]) -> bool {
+        self.words.iter().any(|word| words.contains(&&**word))
+    }
+
+    fn is_about_validity(&self) -> bool {
+        let is_named =
+            self.has_word(&GOOD_NAMES) || self.has_word(&BAD_NAMES) || self.has_word(&NEUTRAL_NAMES);
+        // A margin of error is no error.
+        let is_measured =
+            self.values.iter().any(|value| ah_types::number(value).is_some_and(|x| x.fract() != 0.0));
+        let is_state = |value: &String| BAD_VALUES.contains(&&*value.to_lowercase());
+        (is_named && !is_measured) || self.values.iter().any(is_state)
+    }
+
+    /// Returns whether a value is good news, if the words say so.
+    fn is_good(&self, value: &str) -> Option<bool> {
+        let value = value.to_lowercase();
+        if GOOD_VALUES.contains(&&*value) || BAD_VALUES.contains(&&*value) {
+            return Some(GOOD_VALUES.contains(&&*value));
+        }
+        let is_true = match &*value {
+            "true" | "yes" | "1" | "t" | "y" => Some(true),
+            "" | "false" | "no" | "0" | "f" | "n" | "none" => Some(false),
+            _ => None,
+        };
+        match (self.has_word(&GOOD_NAMES), self.has_word(&BAD_NAMES)) {
+            (true, false) => is_true,
+            (false, true) => Some(is_true == Some(false)),
+            _ => None,
+        }
+    }
+}
+
+fn is_name(value: &str) -> bool {
+    !value.is_empty() && ah_types::number(value).is_none()
+}
+
+/// Returns a word for a shell.
+fn shell(word: &str) -> String {
+    if word.bytes().all(|b| b.is_ascii_alphanumeric() || b"=!_-./".contains(&b)) && !word.contains('!') {
+        return word.to_owned();
+    }
+    format!("'{}'", cut(word, 60).replace('\'', "'\\''"))
+}
+
+/// Returns a sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`. `column` has their names.
+pub fn statistics(choices: &IndexSet<String>, column: &str) -> Option<String> {
+    let of = |name: &str| {
+        let is_statistic = |at: usize| {
+            let (before, end) = name.split_at(at);
+            let word = end.trim_start_matches(['_', '/', '.', '-', ' ']);
+            let is_one = end.starts_with([':', '·', '@'])
+                || word != end && STATISTICS.contains(&&*word.to_lowercase());
+            (is_one && choices.contains(before)).then(|| before.to_owned())
+        };
+        name.char_indices().skip(1).find_map(|(at, _)| is_statistic(at))
+    };
+    let mut found = choices.iter().filter_map(|name| Some((name, of(name)?)));
+    let (first, of_first) = found.next()?;
+    let pattern = if first[of_first.len()..].starts_with(':') { "*:*" } else { first };
+    Some(format!(
+        "choices that look like statistics of another one: {}, for example {} beside {}. If they are no choices, give --where {}",
+        1 + found.count(),
+        quoted(first),
+        quoted(&of_first),
+        shell(&format!("{column}!={pattern}")),
+    ))
+}

@@ -1,0 +1,134 @@
+//! Numbers as programs and spreadsheets write them: `1,234.5`, `1.234,5` and `1 234.5` group digits.
+
+/// The character between the whole part of a number and its fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Decimal {
+    /// A point; commas may group digits.
+    Point,
+    /// A comma; points may group digits.
+    Comma,
+}
+
+/// What to do where a comma or a point may group digits or begin a fraction.
+pub const HINT: &str = "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > \
+                        NEW.csv` does the same), or --decimal point where a point begins it";
+
+/// Reads a number. Without `decimal`, digits may be grouped where it can be read in one way alone: `1,234.5`, but not `1,234`.
+pub fn read(text: &str, decimal: Option<Decimal>) -> Option<f64> {
+    if let Some(decimal) = decimal {
+        // A text without digits, such as inf, has no fraction.
+        return match text.contains(|c: char| c.is_ascii_digit()) {
+            true => ah_types::number(&plain(text, decimal)?),
+            false => ah_types::number(text),
+        };
+    }
+    ah_types::number(text).or_else(|| match (plain(text, Decimal::Point), plain(text, Decimal::Comma)) {
+        (Some(number), None) => ah_types::number(&number),
+        (Some(number), Some(same)) if number == same => ah_types::number(&number),
+        _ => None,
+    })
+}
+
+/// Returns whether text that is no number is one with grouped digits or with a decimal comma.
+pub fn is_localized(text: &str) -> bool {
+    text.contains(|c: char| !c.is_ascii_alphanumeric())
+        && ah_types::number(text).is_none()
+        && [Decimal::Point, Decimal::Comma].iter().any(|decimal| plain(text, *decimal).is_some())
+}
+
+/// Returns the number with a decimal point and without groups; `None` where the separators are out of place.
+fn plain(text: &str, decimal: Decimal) -> Option<String> {
+    let text = text.trim();
+    let (mantissa, exponent) = text.split_at(text.find(['e', 'E']).unwrap_or(text.len()));
+    let unsigned = mantissa.trim_start_matches(['-', '+']);
+    let sign = &mantissa[..mantissa.len() - unsigned.len()];
+    let (point, group) = match decimal {
+        Decimal::Point => ('.', ','),
+        Decimal::Comma => (',', '.'),
+    };
+    let (whole, fraction) = unsigned.split_once(point).unwrap_or((unsigned, ""));
+    let is_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let separators = [group, '\'', '’', ' ', '\u{a0}', '\u{202f}'];
+    let separator = whole.chars().find(|c| separators.contains(c)).unwrap_or(group);
+    let mut groups = whole.split(separator);
+    let first = groups.next().filter(|first| is_digits(first))?;
+    let mut digits = first.to_owned();
+    for group in groups {
+        if group.len() != 3 || !is_digits(group) || !(1..=3).contains(&first.len()) {
+            return None;
+        }
+        digits += group;
+    }
+    let has_digits = !digits.is_empty() || !fraction.is_empty();
+    // Without a point, so that a whole number that an f64 does not hold is refused.
+    let point = if fraction.is_empty() { "" } else { "." };
+    (has_digits && is_digits(fraction)).then(|| format!("{sign}{digits}{point}{fraction}{exponent}"))
+}
+
+/// Whether the points in a column group digits: each value with a point has exactly three digits behind it, and whole numbers stand beside
+/// them. So a spreadsheet in German writes 1.000 beside 900.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    /// The number of the first row where a point may group digits, and its value.
+    grouped: Option<(u64, String)>,
+    has_fraction: bool,
+    has_whole: bool,
+}
+
+impl Points {
+    /// Sees the value of a row.
+    pub fn see(&mut self, text: &str, row: u64) {
+        if ah_types::number(text).is_none() {
+            return;
+        }
+        let may_group =
+            !text.trim_start_matches(['-', '+']).starts_with('0') && plain(text, Decimal::Comma).is_some();
+        match text.contains('.') {
+            true if may_group => drop(self.grouped.get_or_insert_with(|| (row, text.to_owned()))),
+            true => self.has_fraction = true,
+            false => self.has_whole = true,
+        }
+    }
+
+    /// Returns the first row with a point that probably groups digits, and its value.
+    pub fn doubt(&self) -> Option<&(u64, String)> {
+        self.grouped.as_ref().filter(|_| self.has_whole && !self.has_fraction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_where_there_is_one_way_to_read_them() {
+        for (text, english, german, unsaid) in [
+            ("1,234.5", Some(1234.5), None, Some(1234.5)),
+            ("1.234,5", None, Some(1234.5), None),
+            ("1,000", Some(1000.0), Some(1.0), None),
+            ("1.000", Some(1.0), Some(1000.0), Some(1.0)),
+            ("0,05", None, Some(0.05), None),
+            ("0.05", Some(0.05), None, Some(0.05)),
+            ("1,234,567", Some(1_234_567.0), None, Some(1_234_567.0)),
+            ("1 234", Some(1234.0), Some(1234.0), Some(1234.0)),
+            ("1'234.5", Some(1234.5), None, Some(1234.5)),
+            ("-1,5e-3", None, Some(-0.0015), None),
+            ("12,34,567", None, None, None),
+            ("1234,567", None, Some(1234.567), None),
+            ("inf", Some(f64::INFINITY), Some(f64::INFINITY), Some(f64::INFINITY)),
+            ("", None, None, None),
+            (",", None, None, None),
+            ("1.5ms", None, None, None),
+        ] {
+            let found = [Some(Decimal::Point), Some(Decimal::Comma), None].map(|decimal| read(text, decimal));
+            assert_eq!(found, [english, german, unsaid], "{text}");
+        }
+        for (text, localized) in
+            [("1,000", true), ("0,5", true), ("1 234", true), ("1.5", false), ("a,b", false), ("fast", false)]
+        {
+            assert_eq!(is_localized(text), localized, "{text}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Presets: the files of a tool as a TOML that sets the flags of an import. Adding a tool is one file in `presets/`.
+
+use std::path::Path;
+
+use ah_model::shown::{did_you_mean, listed, quoted};
+use ah_model::{Error, Fault};
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+
+use crate::params::{Format, ImportParams};
+use crate::tools::{self, Defaults};
+
+static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/presets");
+
+/// The flags that a tool's files need. A flag of the user replaces each but the conditions, which are added.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Preset {
+    /// The name of the tool, and of the preset's file.
+    #[serde(skip)]
+    pub name: String,
+    /// What writes such files, for people.
+    #[allow(dead_code)] // Printed with the file.
+    about: String,
+    /// What only such files have: columns, JSON pointers such as `/results/0/times`, or the first characters of a text.
+    has: Vec<String>,
+    format: Option<Format>,
+    rows: Option<String>,
+    features: Vec<String>,
+    choice: Vec<String>,
+    /// The first of these columns that the table has.
+    time: Vec<String>,
+    unit: Option<String>,
+    failed: Vec<String>,
+    failed_where: Vec<String>,
+    #[serde(rename = "where")]
+    only_where: Vec<String>,
+    /// The column that `--name-pattern` splits.
+    name_column: Option<String>,
+    /// The pattern of the lines that are rows, in a text without a line of names.
+    line_pattern: Option<String>,
+}
+
+/// Returns all presets in the order of their names. A test reads each.
+fn all() -> Vec<Preset> {
+    let read = |file: &include_dir::File<'_>| {
+        let preset: Preset = toml::from_str(file.contents_utf8()?).ok()?;
+        Some(Preset { name: file.path().file_stem()?.to_string_lossy().into_owned(), ..preset })
+    };
+    let mut presets: Vec<Preset> = FILES.files().filter_map(read).collect();
+    presets.sort_by(|a, b| a.name.cmp(&b.name));
+    presets
+}
+
+/// Returns the names of all tools.
+pub fn names() -> Vec<String> {
+    all().into_iter().map(|preset| preset.name).chain(tools::names().map(str::to_owned)).collect()
+}
+
+/// Returns the text of a tool's preset, to print it.
+///
+/// # Errors
+/// [`Error::Parameter`] for another name, or for a tool that needs code.
+pub fn text(tool: &str) -> Result<&'static str, Error> {
+    check(tool)?;
+    let file = FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8());
+    file.ok_or_else(|| {
+        Error::parameter(
+            "--show",
+            "a tool whose files need flags alone",
+            format_args!("{tool}, which code reads"),
+        )
+    })
+}
+
+/// Checks the name of a tool.
+pub fn check(tool: &str) -> Result<(), Error> {
+    let names = names();
+    match names.iter().any(|name| name == tool) {
+        true => Ok(()),
+        false => {
+            let found = format!("{}{}", quoted(tool), did_you_mean(tool, &names));
+            Err(Error::parameter("--tool", format!("one of {}", listed(&names)), found))
+        }
+    }
+}
+
+/// Returns the preset of `--tool`, or else the only one, if the file has all its marks.
+pub fn find(params: &ImportParams, has: impl Fn(&str) -> bool) -> Option<Preset> {
+    if params.rows.is_some() && params.tool.is_none() {
+        return None;
+    }
+    // A tool may write several formats: `jmh` and `jmh-csv`.
+    let is_asked = |preset: &Preset| match &params.tool {
+        Some(tool) => {
+            preset.name.strip_prefix(&**tool).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        }
+        None => true,
+    };
+    let fits = |preset: &Preset| is_asked(preset) && preset.has.iter().all(|mark| has(mark));
+    let mut fitting = all().into_iter().filter(fits);
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// Returns the error of a file that `--tool` names wrongly.
+pub fn not_of_tool(path: &Path, params: &ImportParams) -> Error {
+    let tool = params.tool.as_deref().unwrap_or_default();
+    let hint = format!(
+        "`ah-train import --tool {tool} --show` prints what its files have; leave --tool out for another table"
+    );
+    Fault::new(format!("a file of {tool}"), "one that lacks its marks", hint).of_file(path).into()
+}
+
+impl Preset {
+    /// Returns the format of `--tool`, if its files have one that their names do not show.
+    pub fn format(tool: &str) -> Option<Format> {
+        all().into_iter().find(|preset| preset.name == tool)?.format
+    }
+
+    /// Returns the path of the rows in JSON.
+    pub fn rows(&self) -> Option<&str> {
+        self.rows.as_deref()
+    }
+
+    /// Returns the pattern of the lines that are rows.
+    pub fn line_pattern(&self) -> Option<&str> {
+        self.line_pattern.as_deref()
+    }
+
+    /// Returns the roles that the columns have without a flag.
+    pub fn defaults(&self) -> Defaults {
+        Defaults {
+            features: self.features.iter().cloned().collect(),
+            choice: self.choice.iter().cloned().collect(),
+            time: self.time.clone(),
+            ..Defaults::default()
+        }
+    }
+
+    /// Returns the flags of an import of such a file. A condition on a column that the file lacks is none.
+    pub fn apply(&self, params: &ImportParams, columns: &[String]) -> ImportParams {
+        let has = |condition: &&String| {
+            let column = condition.split(['=', '!']).next().unwrap_or_default();
+            // A place in a list.
+            let column = column.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit());
+            columns.iter().any(|known| {
+                known.strip_suffix(column).is_some_and(|keys| keys.is_empty() || keys.ends_with('.'))
+            })
+        };
+        let added =
+            |ours: &[String], theirs: &[String]| ours.iter().filter(has).chain(theirs).cloned().collect();
+        let of_preset = params.time.is_empty() && !params.higher_is_better;
+        ImportParams {
+            unit: params.unit.or(self.unit.as_ref().filter(|_| of_preset).and_then(|unit| unit.parse().ok())),
+            failed: params.failed.clone().or((!self.failed.is_empty()).then(|| self.failed.clone())),
+            failed_where: added(&self.failed_where, &params.failed_where),
+            only_where: added(&self.only_where, &params.only_where),
+            name_column: params.name_column.clone().or_else(|| self.name_column.clone()),
+            ..params.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_preset_can_be_read_and_has_a_mark() {
+        for file in FILES.files() {
+            let preset: Preset = toml::from_str(file.contents_utf8().unwrap())
+                .unwrap_or_else(|e| panic!("{}: {e}", file.path().display()));
+            assert!(!preset.has.is_empty() && !preset.about.is_empty(), "{}", file.path().display());
+            assert!(
+                preset.unit.is_none_or(|unit| unit.parse::<crate::Unit>().is_ok()),
+                "{}",
+                file.path().display()
+            );
+        }
+        assert_eq!(all().len(), FILES.files().count());
+    }
+}

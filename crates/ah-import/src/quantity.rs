@@ -1,0 +1,536 @@
+//! What the numbers of a table are: times in a unit, rates in a unit, or a question to the user. The name of a column, the unit
+//! beside a number and the unit inside a cell are read here alone.
+
+use std::fmt;
+
+use crate::unit::Unit;
+
+/// What a number is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Quantity {
+    Time(Unit),
+    Rate(Rate),
+}
+
+/// An amount per time: more is better.
+#[derive(Clone, Debug)]
+pub struct Rate {
+    /// What is counted: `B`, `flop`, `items`; empty for whole runs of the choice.
+    amount: String,
+    /// So many of `amount`: 1e9 in GB/s.
+    factor: f64,
+    per: Unit,
+    /// The unit as the table has it.
+    text: String,
+}
+
+/// What the name of a column says about its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Named {
+    Quantity(Quantity),
+    /// This part of the name may be a unit, and is none that we know.
+    Question(String),
+    Nothing,
+}
+
+/// Amounts that are whole runs of the choice, so that a rate of them has a time of one run.
+const RUNS: [&str; 33] = [
+    "",
+    "op",
+    "ops",
+    "operation",
+    "operations",
+    "call",
+    "calls",
+    "iter",
+    "iters",
+    "iteration",
+    "iterations",
+    "it",
+    "its",
+    "invocation",
+    "invocations",
+    "run",
+    "runs",
+    "req",
+    "reqs",
+    "request",
+    "requests",
+    "query",
+    "queries",
+    "frame",
+    "frames",
+    "transaction",
+    "transactions",
+    "eval",
+    "evals",
+    "exec",
+    "execs",
+    "step",
+    "steps",
+];
+
+/// Words that are one unit of rate.
+const RATES: [&str; 20] = [
+    "throughput",
+    "bandwidth",
+    "bw",
+    "goodput",
+    "rate",
+    "speed",
+    "flops",
+    "fps",
+    "qps",
+    "rps",
+    "tps",
+    "iops",
+    "ips",
+    "ops",
+    "hz",
+    "mips",
+    "gops",
+    "tops",
+    "gflop/s",
+    "tflop/s",
+];
+
+/// Words for a statistic, which may follow a unit.
+const STATISTICS: [&str; 29] = [
+    "mean", "avg", "average", "median", "min", "minimum", "max", "maximum", "best", "total", "sum", "p50",
+    "p90", "p95", "p99", "cold", "hot", "warm", "wall", "cpu", "gpu", "of", "geomean", "op", "lowest",
+    "least", "fastest", "real", "elapsed",
+];
+
+/// Words for what is no time: a column that ends with one is a question.
+const NO_TIMES: [&str; 54] = [
+    "cycle",
+    "cycles",
+    "cyc",
+    "tick",
+    "ticks",
+    "clock",
+    "clocks",
+    "clk",
+    "clks",
+    "instruction",
+    "instructions",
+    "insn",
+    "count",
+    "samples",
+    "joule",
+    "joules",
+    "j",
+    "mj",
+    "watt",
+    "watts",
+    "w",
+    "mw",
+    "percent",
+    "percentage",
+    "pct",
+    "x",
+    "ratio",
+    "speedup",
+    "score",
+    "perf",
+    "performance",
+    "efficiency",
+    "utilization",
+    "util",
+    "mfu",
+    "hfu",
+    "occupancy",
+    "quality",
+    "reward",
+    "accuracy",
+    "byte",
+    "bytes",
+    "kb",
+    "mb",
+    "gb",
+    "kib",
+    "mib",
+    "gib",
+    "m",
+    "d",
+    "day",
+    "days",
+    "jiffies",
+    "clockticks",
+];
+
+/// The factor of a prefix, and the prefixes of powers of two.
+fn prefix(text: &str) -> Option<f64> {
+    let power = |text: &str| Some(["", "k", "m", "g", "t", "p", "e"].iter().position(|p| *p == text)? as i32);
+    let text = text.to_lowercase();
+    match text.strip_suffix('i').filter(|text| !text.is_empty()) {
+        Some(text) => Some(1024_f64.powi(power(text)?)),
+        None => Some(1000_f64.powi(power(&text)?)),
+    }
+}
+
+impl Rate {
+    fn new(amount: &str, per: Unit, text: &str) -> Self {
+        // A bit and a byte differ in the case of one letter.
+        let words: [(&[&str], &str); 7] = [
+            (&["bytes", "Bytes", "byte", "Byte", "B"], "B"),
+            (&["bits", "Bits", "bit", "Bit", "b"], "b"),
+            (&["FLOPs", "FLOPS", "flops", "Flops", "FLOP", "Flop", "flop", "FLops"], "flop"),
+            (&["items", "Items", "item"], "items"),
+            (&["elements", "elem", "elems", "Elem"], "elements"),
+            (&["tokens", "Tokens", "token", "tok", "toks"], "tokens"),
+            (&["ops", "op", "Ops", "Op", "OPS", "OP", "calls", "requests", "Hz", "hz", "HZ"], ""),
+        ];
+        let known = words.iter().flat_map(|(words, name)| words.iter().map(move |word| (*word, *name)));
+        let found = known.filter_map(|(word, name)| Some((name, prefix(amount.strip_suffix(word)?)?))).next();
+        let lower = amount.to_lowercase();
+        let (amount, factor) = match found {
+            _ if RUNS.contains(&&*lower) => ("", 1.0),
+            Some(found) => found,
+            None => (&*lower, 1.0),
+        };
+        Self { amount: amount.to_owned(), factor, per, text: text.to_owned() }
+    }
+
+    /// Returns the rate of a word such as `TFLOPS`, `fps`, `kHz` or `GBps`.
+    fn of_word(word: &str) -> Option<Self> {
+        let rate = |amount: &str| Some(Self::new(amount, Unit::S, word));
+        let lower = word.to_lowercase();
+        if let Some(amount) =
+            ["bps", "Bps"].iter().find_map(|end| word.strip_suffix(end).map(|p| (p, &end[..1])))
+            && prefix(amount.0).is_some()
+        {
+            return rate(&format!("{}{}", amount.0, amount.1));
+        }
+        for (end, amount) in [("flops", "flop"), ("flop", "flop"), ("ops", "op"), ("hz", "Hz")] {
+            if let Some(start) = lower.strip_suffix(end)
+                && prefix(start).is_some()
+                && (end != "flop" || !start.is_empty())
+            {
+                return rate(&format!("{start}{amount}"));
+            }
+        }
+        RATES.contains(&&*lower).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
+    }
+
+    /// Returns whether one of the amount is one run of the choice.
+    fn counts_runs(&self) -> bool {
+        self.amount.is_empty()
+    }
+
+    /// Returns the milliseconds of one run, or of one unit of the first rate's amount.
+    fn ms(&self, x: f64, first: Option<&Quantity>) -> f64 {
+        let of_first = match first {
+            Some(Quantity::Rate(first)) if !self.counts_runs() => first.factor,
+            _ => 1.0,
+        };
+        self.per.ms(1.0) / (x * (self.factor / of_first))
+    }
+}
+
+impl PartialEq for Rate {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.amount, self.factor, self.per) == (&other.amount, other.factor, other.per)
+    }
+}
+
+impl Quantity {
+    /// Rates whose unit nothing names.
+    pub fn any_rate() -> Self {
+        Self::Rate(Rate::new("", Unit::S, ""))
+    }
+
+    /// Returns what a unit says: `us`, `ns/op`, `ops/ms`, `GB/s`, `TFLOPS`.
+    pub fn of_unit(text: &str) -> Option<Self> {
+        let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
+        if let Some(unit) = Unit::of_word(text) {
+            return Some(Self::Time(unit));
+        }
+        let lower = text.to_lowercase();
+        let at =
+            text.rfind('/').map(|at| (at, at + 1)).or_else(|| lower.find(" per ").map(|at| (at, at + 5)));
+        let Some((amount, per)) =
+            at.and_then(|(end, begin)| Some((text.get(..end)?.trim(), text.get(begin..)?.trim())))
+        else {
+            return Rate::of_word(text).map(Self::Rate);
+        };
+        match (Unit::of_word(amount), Unit::of_word(per)) {
+            (None, Some(per)) => Some(Self::Rate(Rate::new(amount, per, text))),
+            // A time of one call, or of one element.
+            (Some(unit), None) if !per.is_empty() => Some(Self::Time(unit)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether both may stand in one table: rates of one amount, or times and rates of runs.
+    pub fn agrees(&self, first: &Self) -> bool {
+        let amount = |quantity: &Self| match quantity {
+            Self::Rate(rate) => rate.amount.clone(),
+            Self::Time(_) => String::new(),
+        };
+        amount(self) == amount(first)
+    }
+
+    /// Returns the milliseconds that a number means: of a rate, those of one run, or of the amount in the first rate of the table.
+    pub fn ms(&self, x: f64, first: Option<&Self>) -> f64 {
+        match self {
+            Self::Time(unit) => unit.ms(x),
+            Self::Rate(rate) => rate.ms(x, first),
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(unit) => unit.fmt(f),
+            Self::Rate(rate) if rate.text.is_empty() => f.write_str("rates"),
+            Self::Rate(rate) => write!(f, "rates ({})", rate.text),
+        }
+    }
+}
+
+impl Named {
+    /// Returns what the name of a column says: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
+    pub fn of(column: &str) -> Self {
+        let quantity = |quantity: Quantity| Self::Quantity(quantity);
+        let mut name = column.trim();
+        while let Some((before, inside)) = bracket(name) {
+            match Quantity::of_unit(inside) {
+                Some(found) => return quantity(found),
+                None if words(inside).iter().all(|word| is_statistic(word)) => name = before,
+                None => return Self::Question(inside.to_owned()),
+            }
+        }
+        let per_time = name.split([' ', '_']).filter(|part| part.contains('/')).find_map(Quantity::of_unit);
+        if let Some(found) = per_time {
+            return quantity(found);
+        }
+        let words = words(name);
+        let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+        let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
+        let of_per = per.and_then(|at| Quantity::of_unit(&format!("{}/{}", words[at - 1], words[at + 1])));
+        if let Some(found) = of_per {
+            return quantity(found);
+        }
+        let Some(at) = lower.iter().rposition(|word| !is_statistic(word)) else {
+            // Minutes, or the least time?
+            return lower
+                .iter()
+                .find(|word| *word == "min")
+                .map_or(Self::Nothing, |word| Self::Question(word.clone()));
+        };
+        let (word, last) = (words[at], &lower[at]);
+        let is_two_letters = last.len() == 2 && last.ends_with('s') && last.is_ascii();
+        match (Unit::of_word(word), Rate::of_word(word)) {
+            (Some(unit), _) => quantity(Quantity::Time(unit)),
+            (_, Some(rate)) => quantity(Quantity::Rate(rate)),
+            _ if is_two_letters || NO_TIMES.contains(&&**last) => Self::Question(word.to_owned()),
+            _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
+                quantity(Quantity::Rate(Rate::new("", Unit::S, column)))
+            }
+            // Not `t_min`: `time_min` may be minutes or the least time.
+            _ if lower[at..].iter().any(|word| word == "min") => Self::Question("min".to_owned()),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+fn is_statistic(word: &str) -> bool {
+    STATISTICS.contains(&&*word.to_lowercase()) || word.bytes().all(|b| b.is_ascii_digit() || b == b'%')
+}
+
+/// Returns the text before the last bracket of a name, and the text inside.
+fn bracket(name: &str) -> Option<(&str, &str)> {
+    let (open, close) = [('(', ')'), ('[', ']')].into_iter().find(|(_, close)| name.ends_with(*close))?;
+    let at = name.rfind(open)?;
+    Some((name[..at].trim_end(), name[at + 1..name.len() - close.len_utf8()].trim()))
+}
+
+/// Returns the words of a name: `meanTimeNs`, `mean_time_ns` and `mean time, ns` have three.
+pub fn words(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for part in name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        let mut begin = 0;
+        for ((_, a), (at, b)) in part.char_indices().zip(part.char_indices().skip(1)) {
+            if a.is_lowercase() && b.is_uppercase() && at - begin > 1 {
+                words.push(&part[begin..at]);
+                begin = at;
+            }
+        }
+        words.push(&part[begin..]);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(text: &str, of_a_thousand: f64) -> bool {
+        matches!(Quantity::of_unit(text), Some(quantity @ Quantity::Rate(_)) if quantity.ms(1000.0, None) == of_a_thousand)
+    }
+
+    #[test]
+    fn a_unit_is_a_time_or_a_rate() {
+        for (text, ms) in [
+            ("ps", 1e-9),
+            ("ns", 1e-6),
+            ("us", 1e-3),
+            ("µs", 1e-3),
+            ("μs", 1e-3),
+            ("ms", 1.0),
+            ("s", 1e3),
+            ("sec", 1e3),
+            ("min", 6e4),
+            ("h", 3.6e6),
+            ("us/op", 1e-3),
+            ("ns/iter", 1e-6),
+            ("ns per call", 1e-6),
+            ("miliseconds", 1.0),
+        ] {
+            let found = Quantity::of_unit(text);
+            assert!(matches!(found, Some(Quantity::Time(unit)) if unit.ms(1.0) == ms), "{text}: {found:?}");
+        }
+        // Milliseconds of one run.
+        for (text, ms) in [
+            ("ops/s", 1.0),
+            ("ops/ms", 1e-3),
+            ("ops/us", 1e-6),
+            ("op/min", 60.0),
+            ("calls per second", 1.0),
+            ("Hz", 1.0),
+            ("kHz", 1e-3),
+            ("fps", 1.0),
+            ("it/s", 1.0),
+            ("req/sec", 1.0),
+            ("Mops/s", 1e-6),
+        ] {
+            assert!(
+                rate(text, ms),
+                "{text}: {:?}",
+                Quantity::of_unit(text).map(|quantity| quantity.ms(1000.0, None))
+            );
+        }
+        for text in
+            ["GB/s", "MB/sec", "GiB/s", "Gbps", "GBps", "TFLOPS", "GFLOP/s", "tok/s", "items/s", "Gelem/s"]
+        {
+            assert!(
+                matches!(Quantity::of_unit(text), Some(Quantity::Rate(rate)) if !rate.counts_runs()),
+                "{text}"
+            );
+        }
+        for text in ["", "MB", "x", "%", "cycles", "ticks", "J", "ops/cycle", "fs", "1/2"] {
+            assert_eq!(Quantity::of_unit(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_of_one_amount_are_taken_beside_the_first() {
+        let [giga, mega, bits, per_ms] =
+            ["GB/s", "MB/s", "Gbit/s", "GB/ms"].map(|text| Quantity::of_unit(text).unwrap());
+        assert!(mega.agrees(&giga) && !bits.agrees(&giga) && !Quantity::Time(Unit::NS).agrees(&giga));
+        assert_eq!(
+            (giga.ms(2.0, Some(&giga)), mega.ms(2000.0, Some(&giga)), per_ms.ms(2.0, Some(&giga))),
+            (500.0, 500.0, 0.5)
+        );
+        let [seconds, millis] = ["ops/s", "ops/ms"].map(|text| Quantity::of_unit(text).unwrap());
+        assert_eq!((seconds.ms(2000.0, Some(&millis)), millis.ms(2.0, Some(&millis))), (0.5, 0.5));
+        assert!(seconds.agrees(&Quantity::Time(Unit::US)), "both are the time of a run");
+    }
+
+    #[test]
+    fn the_name_of_a_column_is_a_time_a_rate_a_question_or_nothing() {
+        for (name, ms) in [
+            ("time_us", 1e-3),
+            ("latency (ms)", 1.0),
+            ("latency(us)", 1e-3),
+            ("Mean (ps)", 1e-9),
+            ("GPU Time (sec)", 1e3),
+            ("seconds", 1e3),
+            ("ns", 1e-6),
+            ("ns/op", 1e-6),
+            ("time_ns_mean", 1e-6),
+            ("meanTimeNs", 1e-6),
+            ("duration, ms", 1.0),
+            ("Time [µs]", 1e-3),
+            ("ns_per_iter", 1e-6),
+            ("Zeit (min)", 6e4),
+            ("time_us_min", 1e-3),
+            ("GPU time (ms) (mean)", 1.0),
+            ("median.nanos", 1e-6),
+            ("elapsed_h", 3.6e6),
+            ("gemm_s", 1e3),
+            ("time in ms", 1.0),
+        ] {
+            let found = Named::of(name);
+            let is_right = matches!(&found, Named::Quantity(Quantity::Time(unit)) if unit.ms(1.0) == ms);
+            assert!(is_right, "{name}: {found:?}");
+        }
+        for name in [
+            "items_per_second",
+            "bytes_per_second",
+            "Bandwidth (GB/s)",
+            "TFLOPS",
+            "tok/s",
+            "throughput",
+            "Throughput (ops/sec)",
+            "fps",
+            "GFLOP/s",
+            "hipblaslt-Gflops",
+            "ops",
+            "MB/sec",
+            "tokensPerSecond",
+            "throughput_mean",
+            "Gbps",
+            "GlobalMem BW",
+            "MHz",
+            "TOPS",
+            "bandwidth_mean",
+            "Effective bandwidth of L2",
+            "QPS",
+            "samples/s",
+            "req per sec",
+            "images_per_sec",
+        ] {
+            let found = Named::of(name);
+            assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");
+        }
+        for name in [
+            "cycles",
+            "gpu_ticks",
+            "time (cyc)",
+            "min",
+            "time_min",
+            "speedup",
+            "Score",
+            "time_fs",
+            "energy_j",
+            "Mem (MB)",
+            "time (a.u.)",
+            "time_m",
+            "clocks",
+            "Time (days)",
+            "mean (cycles)",
+        ] {
+            let found = Named::of(name);
+            assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");
+        }
+        for name in [
+            "time",
+            "real_time",
+            "result",
+            "t1",
+            "rows",
+            "stats.mean",
+            "Mean",
+            "latency",
+            "runtime",
+            "time (mean)",
+            "best",
+            "data",
+        ] {
+            assert_eq!(Named::of(name), Named::Nothing, "{name}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Units of time.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A unit of time, or a number of one: `ns`, or `0.4ns` for the cycles of 2.5 GHz.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    count: f64,
+    base: Base,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Ps,
+    Ns,
+    Us,
+    Ms,
+    S,
+    Min,
+    H,
+}
+
+/// The units, each with the words for it. Kernel Tuner's T4 files say `miliseconds`.
+const WORDS: [(Base, &[&str]); 7] = [
+    (Base::Ps, &["ps", "psec", "picosecond", "picoseconds", "picos"]),
+    (Base::Ns, &["ns", "nsec", "nsecs", "nanosec", "nanosecs", "nanosecond", "nanoseconds", "nanos"]),
+    (
+        Base::Us,
+        &[
+            "us",
+            "µs",
+            "μs",
+            "usec",
+            "usecs",
+            "microsec",
+            "microsecs",
+            "microsecond",
+            "microseconds",
+            "micros",
+        ],
+    ),
+    (
+        Base::Ms,
+        &[
+            "ms",
+            "msec",
+            "msecs",
+            "millisec",
+            "millisecs",
+            "millisecond",
+            "milliseconds",
+            "millis",
+            "milisecond",
+            "miliseconds",
+        ],
+    ),
+    (Base::S, &["s", "sec", "secs", "second", "seconds"]),
+    (Base::Min, &["min", "mins", "minute", "minutes"]),
+    (Base::H, &["h", "hr", "hrs", "hour", "hours"]),
+];
+
+impl Unit {
+    /// Nanoseconds.
+    pub const NS: Self = Self { count: 1.0, base: Base::Ns };
+    /// Microseconds.
+    pub const US: Self = Self { count: 1.0, base: Base::Us };
+    /// Milliseconds.
+    pub const MS: Self = Self { count: 1.0, base: Base::Ms };
+    /// Seconds.
+    pub const S: Self = Self { count: 1.0, base: Base::S };
+
+    /// Returns the unit of this word, in any case.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        let word = word.to_lowercase();
+        let (base, _) = WORDS.into_iter().find(|(_, words)| words.contains(&&*word))?;
+        Some(Self { count: 1.0, base })
+    }
+
+    /// Returns the milliseconds of so many of this unit.
+    pub(crate) fn ms(self, x: f64) -> f64 {
+        let x = x * self.count;
+        // A product would show that decimals are not exact: 1e-9 s is 1.0000000000000002e-6 ms.
+        let seconds = |x: f64| format!("{x}e3").parse().unwrap_or(x);
+        match self.base {
+            // Divides, because 1000 is exact in f64 and 0.001 is not.
+            Base::Ps => x / 1e9,
+            Base::Ns => x / 1e6,
+            Base::Us => x / 1e3,
+            Base::Ms => x,
+            Base::S => seconds(x),
+            Base::Min => seconds(60.0 * x),
+            Base::H => seconds(3600.0 * x),
+        }
+    }
+}
+
+impl Default for Unit {
+    fn default() -> Self {
+        Self::MS
+    }
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+        let (count, word) = text.split_at(at);
+        let count = if count.is_empty() { Some(1.0) } else { ah_types::number(count) };
+        let unit = Self::of_word(word).zip(count.filter(|count| *count > 0.0 && count.is_finite()));
+        unit.map(|(unit, count)| Self { count, ..unit }).ok_or_else(|| {
+            "expected ps, ns, us, ms, s, min or h, or a number of one (0.4ns for the cycles of 2.5 GHz)"
+                .to_owned()
+        })
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.count != 1.0 {
+            write!(f, "{} ", self.count)?;
+        }
+        f.write_str(match self.base {
+            Base::Ps => "picoseconds",
+            Base::Ns => "nanoseconds",
+            Base::Us => "microseconds",
+            Base::Ms => "milliseconds",
+            Base::S => "seconds",
+            Base::Min => "minutes",
+            Base::H => "hours",
+        })
+    }
+}

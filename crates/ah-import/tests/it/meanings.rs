@@ -1,0 +1,278 @@
+//! What a table means: each test is a table that was once misread without a word, or of that kind.
+
+use ah_import::{Decimal, ImportParams, import};
+use insta::assert_snapshot;
+
+use crate::{Folder, names};
+
+/// Returns the parameters of a table with the columns `n` and `way` and these times. An earlier log is gone.
+fn table(folder: &Folder, text: &str, time: &str) -> ImportParams {
+    let _ = std::fs::remove_file(folder.path("train.txt"));
+    let mut params = folder.table("t.csv", text);
+    (params.features, params.choice, params.time) = (names("n"), names("way"), vec![time.to_owned()]);
+    params
+}
+
+/// Returns the rows of the log that an import writes, and its warnings but that of the device.
+fn read(folder: &Folder, params: &ImportParams) -> (String, Vec<String>) {
+    let _ = std::fs::remove_file(&params.output);
+    let report = import(params).unwrap_or_else(|e| panic!("{e}"));
+    let log = std::fs::read_to_string(&params.output).unwrap();
+    let rows = log.split_once("feedback\n").unwrap().1.trim_end().replace('\n', "; ");
+    let warnings = report.warnings.iter().filter(|text| !text.starts_with("the log names no device"));
+    (rows, warnings.map(|text| folder.without_folder(text)).collect())
+}
+
+fn rows(folder: &Folder, params: &ImportParams) -> String {
+    read(folder, params).0
+}
+
+#[test]
+fn a_column_of_rates_needs_the_flag() {
+    let folder = Folder::new();
+    for name in ["items_per_second", "Bandwidth (GB/s)", "TFLOPS", "tok/s", "throughput", "ops"] {
+        let mut params = table(&folder, &format!("n,way,{name}\n1,a,500\n1,b,250\n"), name);
+        let error = folder.error(&params);
+        assert!(error.starts_with("--higher-is-better: expected this flag"), "{name}: {error}");
+        params.higher_is_better = true;
+        assert_eq!(rows(&folder, &params), "1,a,2; 1,b,4", "{name}");
+        (params.higher_is_better, params.unit) = (false, Some("ms".parse().unwrap()));
+        assert_eq!(rows(&folder, &params), "1,a,500; 1,b,250", "{name}");
+    }
+    let mut params = table(&folder, "n,way,time_ms\n1,a,500\n", "time_ms");
+    params.higher_is_better = true;
+    assert_snapshot!(folder.error(&params), @r#"--higher-is-better: expected a column of rates, found "time_ms" (milliseconds)"#);
+}
+
+#[test]
+fn each_row_may_hold_a_rate() {
+    let folder = Folder::new();
+    let mut params =
+        table(&folder, "n,way,score,unit\n1,a,500,ops/s\n1,b,0.25,ops/ms\n1,c,4000,us/op\n", "score");
+    let report = read(&folder, &params);
+    assert_eq!(report.0, "1,a,2; 1,b,4; 1,c,4");
+    params.higher_is_better = true;
+    assert_snapshot!(folder.error(&ImportParams { output: folder.path("b.txt"), ..params.clone() }), @r#"t.csv:4: column "unit": expected rates, as the flags or the column of times say, found microseconds; leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where"#);
+    params = table(&folder, "n,way,score,unit\n1,a,500,us/op\n1,b,2,MB/sec\n", "score");
+    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "score": expected microseconds, as in the rows before, found rates (MB/sec); keep the rows of one kind with --where"#);
+    params.only_where = names("unit=us/op");
+    assert_eq!(rows(&folder, &params), "1,a,0.5");
+    params = table(&folder, "n,way,score,unit\n1,a,2,GB/s\n1,b,500,MB/s\n", "score");
+    assert_eq!(rows(&folder, &params), "1,a,500; 1,b,2000");
+    // The unit of another column: Google Benchmark writes its times' unit beside rates.
+    params = table(&folder, "n,way,items_per_second,time_unit\n1,a,500,ns\n", "items_per_second");
+    params.higher_is_better = true;
+    assert_eq!(rows(&folder, &params), "1,a,2");
+}
+
+#[test]
+fn a_unit_that_is_not_known_is_a_question() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,cycles\n1,a,2500\n", "cycles");
+    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found column "cycles", and "cycles" is no unit that import knows"#);
+    params.unit = Some("0.4ns".parse().unwrap());
+    assert_eq!(rows(&folder, &params), "1,a,0.001");
+    for (name, ms) in [("Mean (ps)", "0.000004"), ("time [min]", "240000000"), ("elapsed_h", "14400000000")] {
+        let params = table(&folder, &format!("n,way,{name}\n1,a,4000\n"), name);
+        assert_eq!(rows(&folder, &params), format!("1,a,{ms}"), "{name}");
+    }
+    assert!("3 parsecs".parse::<ah_import::Unit>().is_err() && "-1ms".parse::<ah_import::Unit>().is_err());
+}
+
+#[test]
+fn a_cell_may_name_its_unit() {
+    let folder = Folder::new();
+    let text = "n,way,Mean\n1,a,32.5µs\n1,b,40.00 μs\n1,c,1.5 ms\n1,d,\"1,234.5 ns\"\n1,e,12.5 ± 0.4 us\n";
+    let mut params = table(&folder, text, "Mean");
+    assert_eq!(rows(&folder, &params), "1,a,0.0325; 1,b,0.04; 1,c,1.5; 1,d,0.0012345; 1,e,0.0125");
+    (params.unit, params.output) = (Some("us".parse().unwrap()), folder.path("b.txt"));
+    assert_snapshot!(folder.error(&params), @r#"t.csv:4: column "Mean": expected microseconds, as the flags or the column of times say, found milliseconds; leave the flag out, and each time is taken in its own unit"#);
+    let params = table(&folder, "n,way,Mean\n1,a,30 %\n", "Mean");
+    assert!(folder.error(&params).contains("found \"30 %\""));
+}
+
+#[test]
+fn another_column_may_say_that_a_row_failed() {
+    let folder = Folder::new();
+    let text = "n,way,us,is_correct,exit code,note\n1,a,5,true,0,x\n1,b,0.7,false,0,y\n1,c,-1,true,3,z\n";
+    let mut params = table(&folder, text, "us");
+    params.failed = Some(names("-1"));
+    let (_, warnings) = read(&folder, &params);
+    assert_snapshot!(warnings.join("\n"), @r#"column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where is_correct=false; if they are no measurements, --where 'is_correct!=false'"#);
+    params.failed_where = names("is_correct=false,exit code!=0");
+    params.failed = None;
+    let (log, warnings) = read(&folder, &params);
+    assert_eq!((&*log, warnings.len()), ("1,a,0.005; 1,b,inf; 1,c,inf", 0));
+    (params.failed, params.failed_where) = (Some(names("-1")), names("is_correct=no"));
+    assert!(read(&folder, &params).1.contains(&"no row has \"is_correct=no\" (--failed-where)".to_owned()));
+    params.failed_where = names("is_corect=false");
+    params.output = folder.path("b.txt");
+    assert!(folder.error(&params).contains("did you mean \"is_correct\"?"));
+    // The states of the runs of a row.
+    let mut params = folder.table("t.json", r#"[{"n": 1, "way": "a", "s": [1, 2, 3], "codes": [0, 1, 0]}]"#);
+    (params.features, params.choice, params.time) = (names("n"), names("way"), names("s"));
+    params.failed_where = names("codes!=0");
+    assert_eq!(rows(&folder, &params), "1,a,1000; 1,a,inf; 1,a,3000");
+}
+
+#[test]
+fn rows_that_are_no_measurements_are_left_out() {
+    let folder = Folder::new();
+    let text = "n,way,us\n1,a,5\n1,a:p0.00,2\n1,b,4\n1,b:p0.00,1\n";
+    let mut params = table(&folder, text, "us");
+    let (_, warnings) = read(&folder, &params);
+    assert_snapshot!(warnings.join("\n"), @r#"choices that look like statistics of another one: 2, for example "a:p0.00" beside "a". If they are no choices, give --where 'way!=*:*'"#);
+    params.only_where = names("way!=*:*");
+    let (log, warnings) = read(&folder, &params);
+    assert_eq!((&*log, warnings.len()), ("1,a,0.005; 1,b,0.004", 0));
+    (params.only_where, params.output) = (names("way=*:*:*"), folder.path("b.txt"));
+    assert_snapshot!(folder.error(&params), @"t.csv: no row has way=*:*:* (rows: 4); look at the values of the column of --where");
+    params.only_where = names("way");
+    assert_snapshot!(folder.error(&params), @r#"--where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
+}
+
+#[test]
+fn points_that_may_group_digits_are_a_question() {
+    let folder = Folder::new();
+    let text = "n;way;ns\n100;a;500\n1.000;a;1.500\n2.000;b;700\n";
+    let mut params = table(&folder, text, "ns");
+    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "n": expected numbers that can be read in one way alone, as each value with a point has three digits behind it and whole numbers stand beside them, found "1.000"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it"#);
+    params.decimal = Some(Decimal::Comma);
+    assert_eq!(rows(&folder, &params), "100,a,0.0005; 1000,a,0.0015; 2000,b,0.0007");
+    params.decimal = Some(Decimal::Point);
+    assert_eq!(rows(&folder, &params), "100,a,0.0005; 1,a,0.0000015; 2,b,0.0007");
+    // Without doubt: a fraction of two digits, or no whole number.
+    for text in ["n;way;ms\n100;a;5\n1.000;a;1.50\n2.5;b;7\n", "n;way;ms\n1.000;a;1.500\n2.000;b;0.500\n"] {
+        let params = table(&folder, text, "ms");
+        assert!(rows(&folder, &params).contains("1,a,1.5"), "{text}");
+    }
+    let mut params = table(&folder, "n,way,ms\n900,a,5\n\"1,000\",a,\"1,5\"\n", "ms");
+    params.output = folder.path("b.txt");
+    assert!(folder.error(&params).contains("give --decimal comma"));
+    params.decimal = Some(Decimal::Comma);
+    assert_eq!(rows(&folder, &params), "900,a,5; 1,a,1.5");
+}
+
+#[test]
+fn a_time_far_above_all_others_is_a_failure() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms\n1,a,5\n1,b,1e+20\n2,a,7\n2,b,1e20\n3,b,2.5\n", "ms");
+    let (log, warnings) = read(&folder, &params);
+    assert_eq!(log, "1,a,5; 1,b,inf; 2,a,7; 2,b,inf; 3,b,2.5");
+    assert_snapshot!(warnings[0], @"1e+20 is read as a failure, as it is a million times all other times (times: 2); say so with --failed=1e+20");
+    params.failed = Some(names("1e+20"));
+    assert_eq!(read(&folder, &params), (log, Vec::new()));
+}
+
+#[test]
+fn a_list_with_lists_inside_holds_more_than_times() {
+    let folder = Folder::new();
+    let text = r#"{"n": 1, "way": "a", "result": [[0.5, 0.6], 0, 1.7]}
+{"n": 1, "way": "b", "result": [[1e10], 4, 1.7]}
+"#;
+    let mut params = folder.table("t.jsonl", text);
+    (params.features, params.choice, params.time) = (names("n"), names("way"), names("result"));
+    assert_snapshot!(folder.error(&params), @r#"t.jsonl:1: column "result": expected a list of times, not one with lists inside, found a list of 3; name the place of the times in the list, for example --time result.0"#);
+    (params.time, params.failed_where) = (names("result.0"), names("result.1!=0"));
+    assert_eq!(rows(&folder, &params), "1,a,0.5; 1,a,0.6; 1,b,inf");
+}
+
+#[test]
+fn rows_lie_under_several_lists_and_names_lie_in_values() {
+    let folder = Folder::new();
+    let text = r#"{"sections": [
+        {"way": "a", "results": [{"parameters": [{"Name": "n", "Value": 1}], "ms": 2}]},
+        {"way": "b", "results": [{"parameters": [{"Name": "n", "Value": 1}], "ms": 3}]}]}"#;
+    let mut params = folder.table("t.json", text);
+    (params.features, params.choice, params.time) = (names("n"), names("way"), names("ms"));
+    params.rows = Some("sections.results".to_owned());
+    assert_eq!(rows(&folder, &params), "1,a,2; 1,b,3");
+    // The keys of an object are values.
+    let mut params = folder.table("u.json", r#"{"cache": {"a": {"n": 1, "ms": 2}, "b": {"n": 1, "ms": 3}}}"#);
+    (params.features, params.choice, params.time) = (names("n"), names("key"), names("ms"));
+    params.rows = Some("cache.*".to_owned());
+    assert_eq!(rows(&folder, &params), "1,a,2; 1,b,3");
+}
+
+#[test]
+fn names_matter_where_they_are_asked_for() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms,Noise,Noise\n1,a,2,3,4\n", "ms");
+    assert_eq!(rows(&folder, &params), "1,a,2");
+    (params.time, params.output) = (names("Noise"), folder.path("b.txt"));
+    assert_snapshot!(folder.error(&params), @r#"t.csv: --time: two columns have the name "Noise"; rename one"#);
+}
+
+#[test]
+fn a_row_of_names_is_no_row_and_blank_lines_count() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms\n1,a,2\n\nn,way,ms\n2,a,3\n", "ms");
+    let (log, warnings) = read(&folder, &params);
+    assert_eq!(log, "1,a,2; 2,a,3");
+    assert_snapshot!(warnings[0], @"rows that repeat the line of names are left out (rows: 1): t.csv:4");
+    for end in ["\n", "\r\n"] {
+        params = table(&folder, &"n,way,ms\n\n1,\"a\nb\",2\n\n\n2,a,x".replace('\n', end), "ms");
+        params.choice = names("n");
+        params.features = names("way");
+        params.output = folder.path("b.txt");
+        let error = folder.error(&ImportParams { categorical: names("way"), ..params });
+        assert!(error.starts_with("t.csv:3: column \"way\": expected a name of one line"), "{error}");
+        params = table(&folder, &"n,way,ms\n\n1,a,2\n\n\n2,a,x".replace('\n', end), "ms");
+        params.output = folder.path("b.txt");
+        let error = folder.error(&params);
+        assert!(error.starts_with("t.csv:6: column \"ms\""), "{error}");
+    }
+}
+
+#[test]
+fn a_quote_behind_a_space_is_pointed_out() {
+    let folder = Folder::new();
+    let params = table(&folder, "n,way,ms\n1, \"a, b\",2\n", "ms");
+    assert_snapshot!(folder.error(&params), @r#"t.csv:2: expected a quote directly behind the separator, found a space before it (" \"a"); remove the space, or mend the row, or skip such rows with --skip-bad-rows"#);
+}
+
+#[test]
+fn where_all_rows_are_skipped_the_reason_is_told() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms\n1,a,x\n2,a,y\n", "ms");
+    params.skip_bad_rows = true;
+    let error = folder.error(&params);
+    assert!(
+        error.starts_with("t.csv: all rows were skipped (rows: 2), for example t.csv:2: column \"ms\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn whole_numbers_are_exact() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms\n36028797018963968,a,1\n", "ms");
+    assert_eq!(rows(&folder, &params), "36028797018963968,a,1");
+    params = table(&folder, "n,way,ms\n36028797018963969,a,1\n", "ms");
+    params.output = folder.path("b.txt");
+    assert!(folder.error(&params).contains("found \"36028797018963969\""));
+}
+
+#[test]
+fn none_is_a_name_among_names_and_missing_among_numbers() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms,activation\n1,a,2,relu\nNone,b,3,None\n", "ms");
+    params.features = names("n,activation");
+    let (log, warnings) = read(&folder, &params);
+    assert_eq!(log, "1,relu,a,2; ,None,b,3");
+    assert_snapshot!(warnings.join("\n"), @r#"
+    None is read as missing: column "n" (rows: 1)
+    None is a name in column "activation" (rows: 1); an empty cell would be missing
+    "#);
+}
+
+#[test]
+fn two_devices_are_two_devices() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms,GPU\n1,a,2,A100\n1,b,3,H100\n", "ms");
+    assert_snapshot!(folder.error(&params), @r#"t.csv: expected times of one device, found A100, H100 in column "GPU"; keep the rows of one (--where "GPU=A100"), or make the column a feature (--features); --device LOG says that all rows are of that log's device"#);
+    params.only_where = names("GPU=A100");
+    assert_eq!(rows(&folder, &params), "1,a,2");
+    (params.only_where, params.device_capa) = (Vec::new(), Some((9, 0)));
+    assert_eq!(rows(&folder, &params), "1,a,2; 1,b,3");
+}

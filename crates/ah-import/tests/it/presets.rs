@@ -1,0 +1,213 @@
+//! The files of tools: each is recognized, and gives the log that its tool means. pytest-benchmark, Google Benchmark and hyperfine wrote
+//! their files; the others are as the tools' sources print them.
+
+use ah_import::{ImportParams, import, preset_text};
+use insta::assert_snapshot;
+
+use crate::{Folder, counts, names, sample};
+
+/// The flags that a tool does not set.
+#[derive(Default)]
+struct Flags {
+    features: &'static str,
+    choice: &'static str,
+    pattern: &'static str,
+    set: &'static str,
+}
+
+fn list(names_of: &str) -> Vec<String> {
+    if names_of.is_empty() { Vec::new() } else { names(names_of) }
+}
+
+fn params(folder: &Folder, flags: &Flags) -> ImportParams {
+    ImportParams {
+        name: "d".to_owned(),
+        features: list(flags.features),
+        choice: list(flags.choice),
+        set: list(flags.set),
+        name_pattern: Some(flags.pattern.to_owned()).filter(|pattern| !pattern.is_empty()),
+        output: folder.path("train.txt"),
+        ..ImportParams::default()
+    }
+}
+
+/// Imports a text as a file of this name without `--tool`, and with it. Returns the rows of the log.
+fn recognized(tool: &str, file: &str, text: &str, flags: &Flags) -> String {
+    let folder = Folder::new();
+    std::fs::write(folder.path(file), text).unwrap();
+    let mut params = params(&folder, flags);
+    params.tables = vec![folder.path(file)];
+    let log = folder.log(&params);
+    std::fs::remove_file(&params.output).unwrap();
+    params.tool = Some(tool.to_owned());
+    let report = import(&params).unwrap();
+    assert!(report.tools.len() == 1 && report.tools[0].starts_with(tool), "{:?}", report.tools);
+    assert_eq!(std::fs::read_to_string(&params.output).unwrap(), log);
+    log.split_once("feedback\n").unwrap().1.trim_end().replace('\n', "; ")
+}
+
+#[test]
+fn files_that_the_tools_wrote() {
+    for (file, tool, flags, expected) in [
+        (
+            "pytest_benchmark.json",
+            "pytest-benchmark",
+            Flags { choice: "way", ..Flags::default() },
+            (10, 5, 2, 50, 0, 0),
+        ),
+        (
+            "google_benchmark.json",
+            "google-benchmark",
+            Flags { features: "n", choice: "way", pattern: r"BM_(?<way>\w+)/(?<n>\d+)", ..Flags::default() },
+            (16, 4, 2, 16, 0, 0),
+        ),
+        (
+            "hyperfine_gzip.json",
+            "hyperfine",
+            Flags { choice: "level", ..Flags::default() },
+            (4, 2, 2, 20, 0, 0),
+        ),
+    ] {
+        let folder = Folder::new();
+        let params = ImportParams { tables: vec![sample(file)], ..params(&folder, &flags) };
+        let report = import(&params).unwrap_or_else(|e| panic!("{file}: {e}"));
+        assert_eq!(report.tools, [tool]);
+        assert_eq!(counts(&report), expected, "{file}");
+        assert_eq!(report.warnings.len(), 1, "{file}: {:?}", report.warnings);
+    }
+}
+
+#[test]
+fn jmh() {
+    let json = r#"[
+      {"benchmark": "x.plain", "mode": "thrpt", "params": {"n": "20"}, "primaryMetric": {"score": 500.0, "scoreUnit": "ops/s", "rawData": [[500.0]]}, "secondaryMetrics": {"gc.alloc.rate": {"score": 3.0, "scoreUnit": "MB/sec"}}},
+      {"benchmark": "x.packed", "mode": "thrpt", "params": {"n": "20"}, "primaryMetric": {"score": 0.25, "scoreUnit": "ops/ms", "rawData": [[0.25]]}, "secondaryMetrics": {}}]"#;
+    assert_eq!(recognized("jmh", "jmh.json", json, &Flags::default()), "20,x.plain,2; 20,x.packed,4");
+    let csv = "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\",\"Param: n\"\n\
+               \"x.plain\",\"sample\",1,900,5.0,0.1,\"us/op\",20\n\
+               \"x.plain:plain·p0.00\",\"sample\",1,1,2.75,NaN,\"us/op\",20\n\
+               \"x.plain:·gc.alloc.rate\",\"sample\",1,5,0.002,0.1,\"MB/sec\",20\n\
+               \"x.packed\",\"sample\",1,900,9.0,0.1,\"us/op\",20\n";
+    assert_eq!(recognized("jmh", "jmh.csv", csv, &Flags::default()), "20,x.plain,0.005; 20,x.packed,0.009");
+}
+
+#[test]
+fn tools_of_processors() {
+    let csv = "Method;N;Mean;Error;StdDev;Allocated\nSort;10;\"1,234.5 ns\";1.2 ns;1.1 ns;40 B\nMerge;10;2.5 μs;0.1 μs;0.1 μs;-\nRadix;10;NA;NA;NA;NA\n";
+    let flags = Flags { features: "N", ..Flags::default() };
+    assert_eq!(
+        recognized("benchmarkdotnet", "report.csv", csv, &flags),
+        "10,Sort,0.0012345; 10,Merge,0.0025"
+    );
+
+    let pattern = r"(?<way>\w+)/(?<n>\d+)";
+    let flags = Flags { features: "n", choice: "way", pattern, ..Flags::default() };
+    let json = r#"{"results": [
+      {"title": "sort", "name": "std/64", "unit": "op", "batch": 1, "epochs": 5, "median(elapsed)": 2.5e-06, "measurements": [{"iterations": 9, "elapsed": 2.5e-06}]},
+      {"title": "sort", "name": "radix/64", "unit": "op", "batch": 1, "epochs": 5, "median(elapsed)": 1.5e-06, "measurements": [{"iterations": 9, "elapsed": 1.5e-06}]}]}"#;
+    assert_eq!(recognized("nanobench", "nanobench.json", json, &flags), "64,std,0.0025; 64,radix,0.0015");
+    let csv = "\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";\"error %\";\"total\"\n\"sort\";\"std/64\";\"op\";1;2.5e-06;0.01;0.001\n";
+    assert_eq!(recognized("nanobench", "nanobench.csv", csv, &flags), "64,std,0.0025");
+
+    let pattern = r"Sort/(?<way>\w+)/n=(?<n>\d+)";
+    let flags = Flags { features: "n", choice: "way", pattern, ..Flags::default() };
+    let text = "goos: linux\ngoarch: amd64\npkg: example\ncpu: a\nBenchmarkSort/std/n=64-8   \t  500000\t      2500 ns/op\t  512 B/op\t 2 allocs/op\nBenchmarkSort/radix/n=64-8 \t 1000000\t   1500.5 ns/op\nPASS\nok  \texample\t2.5s\n";
+    assert_eq!(recognized("go-bench", "bench.txt", text, &flags), "64,std,0.0025; 64,radix,0.0015005");
+}
+
+#[test]
+fn tools_of_gpus() {
+    let csv = "Benchmark,Device,Device Name,Elements,Algo,Skipped,Samples,CPU Time (sec),Noise (%),GPU Time (sec),Noise (%),Samples,Batch GPU (sec)\n\
+               sort,0,H100,20,plain,No,90,6e-6,1.5,5e-6,0.7,200,5e-6\nsort,0,H100,20,packed,Yes,,,,,,,\nsort,0,H100,20,wide,No,90,6e-6,1.5,7e-6,0.7,200,5e-6\n";
+    let flags = Flags { features: "Elements", choice: "Algo", ..Flags::default() };
+    assert_eq!(recognized("nvbench", "nvbench.csv", csv, &flags), "20,plain,0.005; 20,wide,0.007");
+
+    let state = |algo: &str, time: &str, skipped: bool| {
+        format!(
+            r#"{{"name": "Device=0", "device": 0, "axis_values": [{{"name": "Elements", "type": "int64", "value": "20"}}, {{"name": "Algo", "type": "string", "value": "{algo}"}}],
+            "summaries": [{{"tag": "nv/cold/time/gpu/mean", "name": "GPU Time", "data": [{{"name": "value", "type": "float64", "value": "{time}"}}]}}], "is_skipped": {skipped}}}"#
+        )
+    };
+    let json = format!(
+        r#"{{"meta": {{}}, "benchmarks": [{{"name": "sort", "index": 0, "states": [{}, {}, {}]}}]}}"#,
+        state("plain", "5e-6", false),
+        state("packed", "0", true),
+        state("wide", "7e-6", false)
+    );
+    let flags = Flags { choice: "Algo", ..Flags::default() };
+    assert_eq!(recognized("nvbench", "nvbench.json", &json, &flags), "20,plain,0.005; 20,wide,0.007");
+
+    let csv = "Problem,Provider,OperationKind,Operation,Disposition,Status,m,n,k,Bytes,Flops,Runtime,GB/s,GFLOPs\n\
+               1,CUTLASS,gemm,tensor_a,passed,success,64,32,16,1,1,0.5,1,1\n1,CUTLASS,gemm,tensor_b,incorrect,success,64,32,16,1,1,0.1,1,1\n\
+               1,CUTLASS,gemm,tensor_c,not_run,success,64,32,16,1,1,0,1,1\n";
+    assert_eq!(
+        recognized("cutlass-profiler", "cutlass.csv", csv, &Flags::default()),
+        "64,32,16,tensor_a,0.5; 64,32,16,tensor_b,inf"
+    );
+
+    let csv =
+        "transA,transB,m,n,k,solution,hipblaslt-Gflops,hipblaslt-GB/s,us\nN,N,64,32,16,7,100.5,3.5,12.5\n";
+    let flags = Flags { choice: "solution", ..Flags::default() };
+    assert_eq!(recognized("hipblaslt-bench", "hip.csv", csv, &flags), "64,32,16,solution=7,0.0125");
+}
+
+#[test]
+fn tuners() {
+    let json = r#"{"Metadata": {"Device": "H100", "TimeUnit": "Microseconds"}, "Results": [
+      {"KernelName": "a", "Status": "Ok", "TotalDuration": 12.5, "ComputationResults": [{"KernelFunction": "f", "Duration": 12.5}], "Configuration": [{"Name": "BLOCK", "Value": 16}, {"Name": "VEC", "Value": 2}]},
+      {"KernelName": "a", "Status": "ComputationFailed", "TotalDuration": 0.0, "ComputationResults": [], "Configuration": [{"Name": "BLOCK", "Value": 32}, {"Name": "VEC", "Value": 2}]}]}"#;
+    let flags = Flags { set: "n=64", ..Flags::default() };
+    assert_eq!(
+        recognized("ktt", "ktt.json", json, &flags),
+        "64,BLOCK=16_VEC=2,0.0125; 64,BLOCK=32_VEC=2,inf"
+    );
+
+    let t4 = r#"{"metadata": {"timeunit": "miliseconds"}, "results": [
+      {"configuration": {"block": 64, "vec": 1}, "times": {"compilation": 5.0, "runtimes": [0.5, 0.25]}, "invalidity": "correct", "correctness": 1},
+      {"configuration": {"block": 32, "vec": 1}, "times": {"compilation": 5.0, "runtimes": [0.125]}, "invalidity": "runtime", "correctness": 0}]}"#;
+    assert_eq!(
+        recognized("t4", "t4.json", t4, &flags),
+        "64,block=64_vec=1,0.5; 64,block=64_vec=1,0.25; 64,block=32_vec=1,inf"
+    );
+
+    let clblast = r#"{"kernel_family": "xgemm_1", "precision": "32", "arg_m": "64", "arg_n": "32", "arg_k": "16", "best_kernel": "Xgemm", "best_time": "1.5", "best_parameters": "GEMMK=0 MWG=16",
+      "results": [{"kernel": "Xgemm_32", "time": 1.5, "parameters": {"GEMMK": 0, "MWG": 16}}, {"kernel": "Xgemm_32", "time": 2.5, "parameters": {"GEMMK": 0, "MWG": 32}}]}"#;
+    assert_eq!(
+        recognized("clblast", "clblast.json", clblast, &Flags::default()),
+        "64,32,16,GEMMK=0_MWG=16,1.5; 64,32,16,GEMMK=0_MWG=32,2.5"
+    );
+
+    let record = |index: u32, result: &str| {
+        format!(
+            r#"{{"input": ["cuda", "dense", [["TENSOR", [64, 32], "float32"], ["TENSOR", [16, 32], "float32"]], {{}}], "config": {{"index": {index}, "code_hash": null, "entity": [["tile", "sp", [-1, 8]]]}}, "result": {result}, "version": 0.2}}"#
+        )
+    };
+    let log = format!(
+        "{}\n{}\n",
+        record(7, "[[0.5, 0.25], 0, 1.5, 1690000000.5]"),
+        record(9, "[[1e10], 4, 1.5, 1690000000.5]")
+    );
+    let flags = Flags { features: "input.2.0.1.0", ..Flags::default() };
+    assert_eq!(
+        recognized("autotvm", "autotvm.log", &log, &flags),
+        "64,config.index=7,500; 64,config.index=7,250; 64,config.index=9,inf"
+    );
+}
+
+#[test]
+fn a_preset_can_be_printed_and_a_wrong_one_is_refused() {
+    assert!(preset_text("hyperfine").unwrap().contains("time = [\"times\"]"));
+    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"--tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, cutlass-profiler, go-bench, google-benchmark, hipblaslt-bench, hyperfine, jmh, jmh-csv, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, pytest-benchmark, t4, kernel-tuner, triton, and 1 more, found "hyperfin"; did you mean "hyperfine"?"#);
+    let folder = Folder::new();
+    let mut params = folder.table("t.csv", "M,N,dtype,BLOCK_M,num_warps,ms\n1,1,a,1,1,1\n");
+    params.tool = Some("jmh".to_owned());
+    assert_snapshot!(folder.error(&params), @r#"t.csv: expected a file of jmh, found one that lacks its marks; `ah-train import --tool jmh --show` prints what its files have; leave --tool out for another table"#);
+    params.tool = None;
+    params.name_pattern = Some("a(b".to_owned());
+    assert!(
+        folder.error(&params).starts_with("--name-pattern: expected a regular expression with named groups")
+    );
+    params.name_pattern = Some("(?<way>b)".to_owned());
+    params.name_column = Some("dtype".to_owned());
+    assert_snapshot!(folder.error(&params), @r#"t.csv:2: column "dtype": expected a name that fits "(?<way>b)", found "a"; correct --name-pattern, leave such rows out with --where, or skip them with --skip-bad-rows"#);
+}

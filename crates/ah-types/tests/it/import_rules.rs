@@ -127,7 +127,7 @@ fn the_libraries_that_programs_link_stay_light() {
 
 /// A user who measures a function of their own waits until these are compiled.
 #[test]
-fn an_own_function_needs_at_most_60_crates() {
+fn an_own_function_needs_at_most_61_crates() {
     let flags = "tree --offline --no-default-features -p ah-collect -e normal,build --prefix none";
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output =
@@ -135,7 +135,7 @@ fn an_own_function_needs_at_most_60_crates() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
     let crates: BTreeSet<&str> = text.lines().filter_map(|line| line.split(" (").next()).collect();
-    assert!(crates.len() <= 60, "{} crates: {crates:?}", crates.len());
+    assert!(crates.len() <= 61, "{} crates: {crates:?}", crates.len());
 }
 
 #[test]

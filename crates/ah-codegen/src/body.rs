@@ -105,11 +105,15 @@ impl Builder<'_, '_> {
         let (name, facts) = (self.names.feature(slot), facts.outside());
         let value = match facts.derived(slot) {
             Some(derived) => {
+                let before = self.known.count;
                 let value = self.value(derived, derived.ty(), facts);
                 // `k % 2 == 0` needs no name.
                 let value = match derived.ty() == Type::Bool && value.text.len() <= SHORT {
                     true => value,
-                    false => self.assign(name, Some(slot), derived.ty(), value),
+                    false => {
+                        let value = self.whole(value, before);
+                        self.assign(name, Some(slot), derived.ty(), value)
+                    }
                 };
                 self.known.parts.insert(derived.clone(), value.clone());
                 value
@@ -122,6 +126,31 @@ impl Builder<'_, '_> {
         };
         self.known.parts.insert(expr, value.clone());
         value
+    }
+
+    /// Returns the slot of the derived feature that computes exactly this, if code may name it.
+    pub fn derived_slot(&self, expr: &Expr) -> Option<usize> {
+        let is_operation = !matches!(expr, Expr::Feature(_) | Expr::Number(_));
+        let at = self.model.features.derived().iter().position(|(_, derived)| is_operation && derived == expr)?;
+        let slot = self.model.features.base().len() + at;
+        (!self.names.feature(slot).is_empty()).then_some(slot)
+    }
+
+    /// Returns the value of a variable instead of the variable, and takes its step back, if nothing reads it yet: one name is enough.
+    ///
+    /// It must be the last of the parts behind the first `parts`. Code around this one may read an older one already.
+    fn whole(&mut self, value: Code, parts: usize) -> Code {
+        let is_read = self.known.parts.values().any(|known| known.reads.contains(&value.text));
+        match self.steps.last() {
+            Some(Step::Let { name, slot: None, value: whole, .. })
+                if *name == value.text && self.known.count > parts && !is_read =>
+            {
+                let whole = whole.clone();
+                self.steps.pop();
+                whole
+            }
+            _ => value,
+        }
     }
 
     /// Gives a part of an expression a variable, and returns it.
@@ -157,13 +186,6 @@ impl<'a, 'm> Builder<'a, 'm> {
     fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
         let variable =
             Code { is_product: value.is_product, is_integer: value.is_integer, ..Code::variable(name) };
-        // The whole value may be a part already: the feature's name takes the place of the part's.
-        if let Some(Step::Let { name: part, slot: of @ None, .. }) = self.steps.last_mut()
-            && *part == value.text
-        {
-            (*part, *of) = (name.to_owned(), slot);
-            return variable;
-        }
         self.steps.push(Step::Let { name: name.to_owned(), slot, ty, value });
         variable
     }

@@ -45,8 +45,11 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Returns a number as a variable.
+    /// Returns a number as a variable: that of the derived feature that it is, if it is one.
     pub fn variable(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
+        if let Some(slot) = self.derived_slot(expr) {
+            return self.feature(slot, facts);
+        }
         let value = self.number(expr, facts.outside());
         let value = if value.is_variable() { value } else { self.hoist(Type::Number, value) };
         self.known.parts.insert(expr.clone(), value.clone());

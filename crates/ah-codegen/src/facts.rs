@@ -12,6 +12,9 @@ use ah_model::{FeatureKind, Model};
 /// Below, every whole number is an f64.
 pub const WHOLE: f64 = (1_u64 << 53) as f64;
 
+/// The trailing zeros of 0; no number has more.
+const MOST_ZEROS: f64 = 64.0;
+
 /// The values that a number may have: from `low` to `high`, and NaN if `nan`. A truth value is 0 or 1; it and a category are `nan` if
 /// they may be undefined.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,7 +161,7 @@ impl<'m> Facts<'m> {
                 Range::around([a.low.log2() - 1e-6, a.high.log2() + 1e-6], false, a.nan)
             }
             Unary::Log2 => ANY,
-            Unary::Ctz => Range::around([0.0, 64.0], true, a.nan || !a.whole || !a.is_finite()),
+            Unary::Ctz => Range::around([0.0, MOST_ZEROS], true, a.nan || !a.whole || !a.is_finite()),
         }
     }
 
@@ -176,12 +179,13 @@ impl<'m> Facts<'m> {
             Binary::Rem if b.low > 0.0 && a.is_finite() => {
                 let high = if a.low >= 0.0 { b.high.min(a.high) } else { b.high };
                 let mut rest = Range::around([0.0, high], whole, nan);
-                // Trailing zeros say whether a power of two divides.
-                if b.low == b.high && b.low.log2().fract() == 0.0 && a.whole {
-                    let zeros = self.range(&Expr::Unary(Unary::Ctz, Box::new(left.clone())));
-                    if zeros.low >= b.low.log2() {
+                // Trailing zeros say whether a power of two divides. They are counted up to those of 0, which every power divides.
+                if b.low == b.high && is_power_of_two(b.low) && a.whole {
+                    let (zeros, power) =
+                        (self.range(&Expr::Unary(Unary::Ctz, Box::new(left.clone()))), b.low.log2());
+                    if zeros.low >= power {
                         rest.high = 0.0;
-                    } else if zeros.high < b.low.log2() {
+                    } else if zeros.high < power.min(MOST_ZEROS) {
                         rest.low = 1.0;
                     }
                 }
@@ -379,6 +383,11 @@ fn may_hold(op: Comparison, a: Range, b: Range) -> bool {
     }
 }
 
+/// Returns true for 2^n. The logarithm does not say so: that of 2^60 + 256 is 60.
+fn is_power_of_two(x: f64) -> bool {
+    x.is_normal() && x.to_bits() & ((1 << 52) - 1) == 0
+}
+
 /// Returns the ends of the numbers `x` that are not `y`.
 fn without(x: Range, y: Range) -> (f64, f64) {
     let end = |end: f64, next: f64| if y.low == y.high && end == y.low { next } else { end };
@@ -394,5 +403,169 @@ pub fn opposite(op: Comparison) -> Comparison {
         Comparison::Ge => Comparison::Lt,
         Comparison::Gt => Comparison::Le,
         Comparison::Le => Comparison::Gt,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ah_types::expr::parse;
+    use ah_types::{Feature, Features, Schema, Value};
+    use rand::seq::IndexedRandom;
+    use rand::{Rng, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+
+    /// Values at which operations round, overflow, or change their branch.
+    const EXTREME: [f64; 24] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        2.0,
+        3.0,
+        64.0,
+        5e-324,
+        -5e-324,
+        f64::MIN_POSITIVE,
+        9_007_199_254_740_991.0,
+        WHOLE,
+        9_007_199_254_740_994.0,
+        9_223_372_036_854_775_808.0,
+        -9_223_372_036_854_775_808.0,
+        18_446_744_073_709_551_616.0,
+        36_893_488_147_419_103_232.0,
+        1e300,
+        f64::MAX,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+
+    /// Returns a number like the extreme ones, near one, or a small whole one.
+    fn number(rng: &mut Pcg64) -> f64 {
+        let x = *EXTREME.choose(rng).unwrap();
+        match rng.random_range(0..6) {
+            0 => x.next_up(),
+            1 => x.next_down(),
+            2 => f64::from(rng.random_range(-9_i32..70)),
+            3 => 2.0_f64.powi(rng.random_range(-70..70)),
+            _ => x,
+        }
+    }
+
+    /// Returns a random number or truth value over the slots 0 (an integer) and 1, with parts of the expressions before it.
+    fn expression(rng: &mut Pcg64, parts: &mut Vec<Expr>, ty: Type, depth: usize) -> Expr {
+        if depth > 0
+            && rng.random_bool(0.4)
+            && let Some(part) = parts.choose(rng)
+            && part.ty() == ty
+        {
+            return part.clone();
+        }
+        let mut sub = |rng: &mut Pcg64, ty| expression(rng, parts, ty, depth.saturating_sub(1));
+        let new = match (ty, rng.random_range(0..if depth == 0 { 3 } else { 12 })) {
+            (Type::Number, 0) => match number(rng) {
+                x if x.is_nan() => Expr::Number(1.0),
+                x => Expr::Number(x),
+            },
+            (Type::Number, 1 | 2) => {
+                Expr::Feature(Slot { index: rng.random_range(0..2), kind: FeatureKind::Numerical })
+            }
+            (Type::Number, 3..=5) => {
+                let all = [Unary::Neg, Unary::Abs, Unary::Floor, Unary::Ceil, Unary::Log2, Unary::Ctz];
+                Expr::Unary(*all.choose(rng).unwrap(), Box::new(sub(rng, ty)))
+            }
+            (Type::Number, 6) => {
+                let condition = Box::new(sub(rng, Type::Bool));
+                Expr::If(condition, Box::new(sub(rng, ty)), Box::new(sub(rng, ty)))
+            }
+            (Type::Number, 7) => {
+                let power = Expr::Number(2.0_f64.powi(rng.random_range(-3..70)));
+                Expr::binary(Binary::Rem, sub(rng, ty), power)
+            }
+            (Type::Number, _) => {
+                let all = [
+                    Binary::Add,
+                    Binary::Sub,
+                    Binary::Mul,
+                    Binary::Div,
+                    Binary::Rem,
+                    Binary::Min,
+                    Binary::Max,
+                ];
+                Expr::binary(*all.choose(rng).unwrap(), sub(rng, ty), sub(rng, ty))
+            }
+            (_, 3) => Expr::Unary(Unary::Not, Box::new(sub(rng, ty))),
+            (_, 4 | 5) => {
+                let op = if rng.random() { Binary::And } else { Binary::Or };
+                Expr::binary(op, sub(rng, ty), sub(rng, ty))
+            }
+            _ => {
+                use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
+                let op = Binary::Compare(*[Eq, Ne, Lt, Le, Gt, Ge].choose(rng).unwrap());
+                Expr::binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
+            }
+        };
+        parts.push(new.clone());
+        new
+    }
+
+    fn model() -> Model {
+        let logged = [Feature { integer: true, ..Feature::numerical("m") }, Feature::numerical("x")];
+        let features = Features::new(Schema::new(logged).unwrap(), &[]).unwrap();
+        Model { features, categories: vec![vec![], vec![]], ..Model::default() }
+    }
+
+    /// Notes conditions as the path of these values decides them; every value is then in its range.
+    #[test]
+    fn every_value_is_in_its_range() {
+        let (model, mut rng) = (model(), Pcg64::seed_from_u64(1));
+        let mut decided = 0;
+        for _ in 0..20_000 {
+            let mut parts = Vec::new();
+            let whole = (number(&mut rng) as i64) as f64;
+            let row = [Value::Number(whole), Value::Number(number(&mut rng))];
+            let mut facts = Facts::new(&model, true);
+            for _ in 0..rng.random_range(0..4) {
+                let condition = expression(&mut rng, &mut parts, Type::Bool, 3);
+                if let Some(value) = condition.truth(&row[..]) {
+                    facts.learn(&condition, value);
+                }
+            }
+            for _ in 0..3 {
+                parts.push(expression(&mut rng, &mut parts.clone(), Type::Number, 3));
+            }
+            for expr in &parts {
+                let range = facts.range(expr);
+                let value = match expr.ty() {
+                    Type::Number => expr.number(&row[..]),
+                    _ => expr.truth(&row[..]).map_or(f64::NAN, |value| f64::from(u8::from(value))),
+                };
+                let is_in = if value.is_nan() {
+                    range.nan
+                } else {
+                    range.has(value) && (!range.whole || value.is_infinite() || value.fract() == 0.0)
+                };
+                assert!(is_in, "{expr:?} is {value} at {row:?}, and not in {range:?}");
+                decided += usize::from(range.low == range.high);
+            }
+        }
+        assert!(decided > 10_000, "{decided}");
+    }
+
+    /// 0 has fewer trailing zeros than 65, and 2^65 divides it; 2^60 + 256 is no power of two, though its logarithm is 60.
+    #[test]
+    fn trailing_zeros_decide_only_what_they_count() {
+        let model = model();
+        let read = |text: &str| parse(text).unwrap().resolve(model.features.base()).unwrap();
+        let facts = Facts::new(&model, true);
+        assert_eq!(facts.range(&read("m % 36893488147419103232 == 0")).decided(), None);
+        let mut facts = facts;
+        facts.learn(&read("ctz(m) > 60"), true);
+        assert_eq!(facts.range(&read("m % 1152921504606846976 == 0")).decided(), Some(true));
+        assert_eq!(facts.range(&read("m % 1152921504606847232 == 0")).decided(), None);
     }
 }

@@ -383,6 +383,35 @@ fn what_a_feature_has_computed_is_not_computed_again() {
     assert_eq!(code.matches(" * k").count(), 1, "{code}");
 }
 
+/// A part once took a feature's name behind the condition that reads it as `part_1`.
+#[test]
+fn a_part_that_code_reads_keeps_its_name() {
+    let derived = [("ratio", "m / n"), ("band", "m / n > 4 and ratio < 8"), ("twice", "ratio * 2 + m / n")];
+    let derived =
+        derived.map(|(name, text)| ah_types::DerivedFeature { name: name.into(), expression: text.into() });
+    let logged = Schema::new(["m", "n"].map(Feature::numerical)).unwrap();
+    let features = Features::new(logged, &derived).unwrap();
+    let mut model = split(features, 4, 15.0);
+    let banded = ah_types::Test::is_in(3, vec!["True".into()]);
+    let [one, two] = [1, 2].map(|at| model.tree.nodes[at].clone());
+    let twice = model.tree.nodes[0].clone();
+    let right_of = |node: Node, right| match node {
+        Node::Split { test, .. } => Node::Split { test, right },
+        leaf => leaf,
+    };
+    model.categories[3] = vec!["False".into(), "True".into()];
+    model.tree.nodes =
+        vec![Node::Split { test: banded, right: 2 }, one.clone(), right_of(twice, 4), one, two];
+    let folder = tempfile::tempdir().unwrap();
+    for target in [&RUST, &C, &PYTHON] {
+        generate_at(&model, target, folder.path()).unwrap();
+    }
+    let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
+    for code in [read("small/src/lib.rs"), read("small.h"), read("small.py")] {
+        assert!(!code.contains("part_") && code.contains("ratio > 4"), "{code}");
+    }
+}
+
 /// Parts of a wide quotient are computed before the condition that keeps its divisor from 0.
 #[test]
 fn python_divides_by_nothing_outside_of_a_condition() {

@@ -22,9 +22,38 @@ pub fn number(rng: &mut Pcg64) -> f64 {
 }
 
 /// Returns a random expression of this type.
-pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr<String> {
+///
+/// `parts` has numbers of expressions of the same schema. Some of them are parts of this one too, because optimizations repeat them: the
+/// generator gives such a part a variable.
+pub fn expression(
+    rng: &mut Pcg64,
+    schema: &Schema,
+    parts: &mut Vec<Expr<String>>,
+    ty: Type,
+    depth: usize,
+) -> Expr<String> {
+    if ty == Type::Number && depth > 0 && rng.random_bool(0.25) {
+        if let Some(part) = parts.choose(rng) {
+            return part.clone();
+        }
+    }
+    let expression = fresh(rng, schema, parts, ty, depth);
+    if ty == Type::Number && !matches!(expression, Expr::Number(_) | Expr::Feature(_)) {
+        parts.push(expression.clone());
+    }
+    expression
+}
+
+fn fresh(
+    rng: &mut Pcg64,
+    schema: &Schema,
+    parts: &mut Vec<Expr<String>>,
+    ty: Type,
+    depth: usize,
+) -> Expr<String> {
     let of = |kind: FeatureKind| -> Vec<&str> { schema.names(kind).collect() };
-    let sub = |rng: &mut Pcg64, ty| Box::new(expression(rng, schema, ty, depth.saturating_sub(1)));
+    let mut sub =
+        |rng: &mut Pcg64, ty| Box::new(expression(rng, schema, parts, ty, depth.saturating_sub(1)));
     match ty {
         Type::Number => match rng.random_range(0..if depth == 0 { 2 } else { 10 }) {
             0 => Expr::Number(number(rng)),

@@ -49,10 +49,10 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         })
         .collect();
     let mut schema = Schema::new(base.clone()).unwrap();
-    let mut derived = Vec::new();
+    let (mut derived, mut parts) = (Vec::new(), Vec::new());
     for i in 0..rng.random_range(0..6) {
         let ty = *[Type::Number, Type::Number, Type::Bool, Type::Category].choose(rng).unwrap();
-        let expr = expression(rng, &schema, ty, 3);
+        let expr = expression(rng, &schema, &mut parts, ty, 3);
         let d = DerivedFeature {
             name: format!("{}{i}~", &name(rng).chars().take(30).collect::<String>()),
             expression: expr.to_string(),
@@ -66,7 +66,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     }
     let precondition = rng.random_bool(0.3).then(|| {
         let only = Schema::new(base.clone()).unwrap();
-        let expr = expression(rng, &only, Type::Bool, 2);
+        let expr = expression(rng, &only, &mut Vec::new(), Type::Bool, 2);
         let expr = if rng.random_bool(0.5) {
             Expr::Binary(Binary::Or, Box::new(Expr::Bool(true)), Box::new(expr))
         } else {
@@ -114,9 +114,10 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     let choices = distinct(rng, count);
     let fallback = rng.random_bool(0.7).then(|| ChoiceId(rng.random_range(0..choices.len() as u32)));
     let with_conditions = if rng.random_bool(0.3) { rng.random_range(1..4) } else { 0 };
+    let mut parts = Vec::new();
     let eligible = (0..with_conditions.min(choices.len()))
         .map(|_| {
-            let typed = expression(rng, features.base(), Type::Bool, 2);
+            let typed = expression(rng, features.base(), &mut parts, Type::Bool, 2);
             let expression = typed.to_string();
             let typed = expr::parse(&expression).unwrap().resolve_bool(features.base()).unwrap();
             (ChoiceId(rng.random_range(0..choices.len() as u32)), Precondition { expression, typed })

@@ -113,8 +113,8 @@ pub fn identifier(name: &str, case: Case, stem: &str) -> String {
 /// module that programs can read: `fn` becomes `fn_heuristic`.
 pub fn package(model: &Model) -> String {
     let name = identifier(&model.heuristic, Case::Snake, "heuristic");
-    let mut reserved =
-        [RUST_WORDS, PYTHON_WORDS, LIBRARIES].into_iter().flat_map(str::split_ascii_whitespace);
+    let libraries = LIBRARIES.lines().filter(|line| !line.starts_with('#'));
+    let mut reserved = libraries.chain([RUST_WORDS, PYTHON_WORDS]).flat_map(str::split_ascii_whitespace);
     if reserved.any(|word| word == name) { name + "_heuristic" } else { name }
 }
 
@@ -226,10 +226,9 @@ pub const RUST_WORDS: &str = "\
     loop macro match mod move mut override priv pub ref return self Self static struct super trait true try type typeof unsafe \
     unsized use virtual where while yield union raw safe";
 
-/// Crates and modules that generated files use, and those of the programs around them: `numpy.py` would stand before the library.
-const LIBRARIES: &str = "\
-    std core alloc test bisect struct ah_runtime numpy torch triton jax json random time os sys re copy types typing string select \
-    queue token signal operator code collections enum functools heapq io platform statistics stdio stdlib";
+/// The names of standard libraries, and of others that programs have: `numpy.py` would stand before the library. Lines with `#` are
+/// comments.
+const LIBRARIES: &str = include_str!("libraries.txt");
 
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\
@@ -263,6 +262,25 @@ mod tests {
         assert_eq!(camel("torch.bfloat16"), "TorchBfloat16");
         assert_eq!(camel("self"), "Self_");
         assert_eq!(camel("16_32"), "Choice16_32");
+    }
+
+    /// `gzip.py` would hide the library from everything in its folder, and `complex.h` the header.
+    #[test]
+    fn a_standard_library_keeps_its_name() {
+        let named = |heuristic: &str| package(&Model { heuristic: heuristic.to_owned(), ..Model::default() });
+        for name in ["Gzip", "Logging", "Threading", "Complex", "Limits", "Alloc", "Strings", "numpy"] {
+            assert!(named(name).ends_with("_heuristic"), "{name}: {}", named(name));
+        }
+        assert_eq!([named("of"), named("Python"), named("PadMM")], ["of", "python", "pad_mm"]);
+        let list = "import sys; print(*sys.stdlib_module_names)";
+        match std::process::Command::new("python3").args(["-c", list]).output() {
+            Ok(output) if output.status.success() => {
+                let names = String::from_utf8(output.stdout).unwrap();
+                let is_free = |name: &&str| !name.starts_with('_') && named(name) == **name;
+                assert_eq!(names.split_whitespace().find(is_free), None);
+            }
+            _ => println!("skipped: there is no Python from 3.10 on, so its list was not compared"),
+        }
     }
 
     #[test]

@@ -73,6 +73,14 @@ pub enum Step {
     Return(Outcome, Option<Evidence>),
 }
 
+/// The steps of one function.
+#[derive(Default)]
+pub struct Body {
+    pub steps: Vec<Step>,
+    /// Whether they read a feature of the input.
+    pub reads_input: bool,
+}
+
 /// Builds the body of one function.
 pub struct Builder<'a, 'm> {
     pub model: &'m Model,
@@ -131,7 +139,8 @@ impl Builder<'_, '_> {
     /// Returns the slot of the derived feature that computes exactly this, if code may name it.
     pub fn derived_slot(&self, expr: &Expr) -> Option<usize> {
         let is_operation = !matches!(expr, Expr::Feature(_) | Expr::Number(_));
-        let at = self.model.features.derived().iter().position(|(_, derived)| is_operation && derived == expr)?;
+        let at =
+            self.model.features.derived().iter().position(|(_, derived)| is_operation && derived == expr)?;
         let slot = self.model.features.base().len() + at;
         (!self.names.feature(slot).is_empty()).then_some(slot)
     }
@@ -191,7 +200,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Returns the whole function.
-    pub fn function(&mut self) -> Vec<Step> {
+    pub fn function(&mut self) -> Body {
         let mut facts = Facts::new(self.model, self.syntax.is_typed);
         if self.precondition(&mut facts) {
             self.node(0, &facts);
@@ -341,12 +350,13 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Takes the steps, without variables that neither later steps nor these expressions read.
-    pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Vec<Step> {
+    pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Body {
         let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
         let steps = std::mem::take(&mut self.steps);
         let steps = self.tidied(steps, &mut read);
+        let reads_input = read.iter().any(|name| !name.ends_with("()"));
         self.reads.extend(read);
-        steps
+        Body { steps, reads_input }
     }
 
     /// Leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring conditions with one

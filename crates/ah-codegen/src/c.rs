@@ -29,7 +29,7 @@ static LANGUAGE: Language = Language {
     // A text in C ends at its first NUL, so no value is a category that holds one: its literal is no UTF-8, which no value is.
     text: |text| if text.contains('\0') { r#""\377""#.to_owned() } else { c_string(text) },
     choice: |_, names, id| format!("{}_{}", names.package, names.choices[id.index()]).to_ascii_uppercase(),
-    result: |_, outcome, choice, _, _| match outcome {
+    result: |_, outcome, choice, _| match outcome {
         Outcome::Decline => "return -1;".to_owned(),
         Outcome::Choice(_) => format!("return {choice};"),
         Outcome::Ranking(number) => format!("return {number};"),
@@ -55,13 +55,15 @@ fn usage(place: &Path, package: &str) -> String {
 }
 
 fn files(request: &Request<'_>) -> Result<Output, Error> {
-    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
+    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE, true)?;
     let package = &names.package;
     let pointer = format!("const struct {package}_context *c");
-    let is_constant = planned.read.is_empty();
-    values.insert("parameter", if is_constant { "void" } else { &pointer });
-    values.insert("first", &if is_constant { String::new() } else { format!("{pointer}, ") });
+    let is_alone = planned.given.is_empty();
+    values.insert("parameter", if is_alone { "void" } else { &pointer });
+    values.insert("first", &if is_alone { String::new() } else { format!("{pointer}, ") });
     values.insert("fallback", &request.model.fallback.map_or(-1, |id| i64::from(id.0)));
+    // With one choice, compilers see that a second one would be outside.
+    values.insert("room", &request.model.choices.len().max(2));
     values.insert("parts", &request.model.choices.len().div_ceil(ah_decide::LANES));
     let text = skeleton::render("c/header.h", &values)?;
     Ok(Output::file(request, &format!("{package}.h"), text, planned.signature(&names)))

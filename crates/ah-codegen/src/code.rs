@@ -50,7 +50,7 @@ impl Form {
 pub struct Code {
     pub text: String,
     pub binds: Binds,
-    /// The variables that it reads.
+    /// The variables that it reads, and the helpers that it calls, with `()`.
     pub reads: BTreeSet<String>,
     /// It is a product, which a compiler must not fuse with a sum.
     pub is_product: bool,
@@ -103,6 +103,12 @@ impl Code {
     /// Returns this with the variables of its operands.
     pub fn reading(mut self, operands: &[&Self]) -> Self {
         operands.iter().for_each(|operand| self.reads.extend(operand.reads.iter().cloned()));
+        self
+    }
+
+    /// Returns this with a helper of the file, which it calls.
+    pub fn calling(mut self, helper: &str) -> Self {
+        self.reads.insert(format!("{helper}()"));
         self
     }
 

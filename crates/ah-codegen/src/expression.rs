@@ -28,7 +28,7 @@ impl Builder<'_, '_> {
             return known.clone();
         }
         match expr {
-            Expr::Number(x) => Code::literal(self.syntax.float(*x)),
+            Expr::Number(x) => self.syntax.number(*x),
             Expr::Feature(slot) => self.feature(slot.index, facts),
             Expr::Unary(op, a) => self.unary(*op, a, facts),
             Expr::Binary(op, a, b) => self.binary(*op, a, b, facts),
@@ -38,10 +38,10 @@ impl Builder<'_, '_> {
                     let value = this.number(side, facts);
                     [this.float(value), yes.clone()]
                 });
-                let nan = Code::atom(self.syntax.float(f64::NAN));
+                let nan = self.syntax.number(f64::NAN);
                 self.conditional(&defined, &value, &nan, Type::Number)
             }
-            Expr::Bool(_) | Expr::Text(_) => Code::atom(self.syntax.float(f64::NAN)),
+            Expr::Bool(_) | Expr::Text(_) => self.syntax.number(f64::NAN),
         }
     }
 
@@ -139,8 +139,8 @@ impl Builder<'_, '_> {
         }
         // The divisor is read twice; 0 is false.
         let b = if b.is_variable() { b } else { self.hoist(Type::Number, b) };
-        let (value, nan) = (Code::binary(Binds::Product, &a, operator, &b), self.syntax.float(f64::NAN));
-        self.syntax.conditional.with(&[&b, &value, &Code::atom(nan)])
+        let (value, nan) = (Code::binary(Binds::Product, &a, operator, &b), self.syntax.number(f64::NAN));
+        self.syntax.conditional.with(&[&b, &value, &nan])
     }
 
     /// Returns the operands, with variables in the place of the longest ones until all fit.
@@ -159,9 +159,7 @@ impl Builder<'_, '_> {
     fn call<const N: usize>(&mut self, name: &'static str, operands: [Code; N]) -> Code {
         let operands = operands.map(|a| self.float(a));
         let operands = self.fit(operands, 2);
-        let mut code = Code::call(&self.syntax.function(self.names, name), &operands.each_ref());
-        code.reads.insert(format!("{name}()"));
-        code
+        Code::call(&self.syntax.function(self.names, name), &operands.each_ref()).calling(name)
     }
 
     fn conditional(&mut self, c: &Code, a: &Code, b: &Code, ty: Type) -> Code {
@@ -341,7 +339,7 @@ impl Builder<'_, '_> {
         let literal = |expr: &Expr, is_floor: bool| match expr {
             Expr::Number(x) if x.abs() >= WHOLE => None,
             Expr::Number(x) if x.fract() == 0.0 || is_floor => Some(Code::literal(format!("{}", x.floor()))),
-            Expr::Number(x) if !self.syntax.is_typed => Some(Code::literal(self.syntax.float(*x))),
+            Expr::Number(x) if !self.syntax.is_typed => Some(self.syntax.number(*x)),
             _ => None,
         };
         let is_floor = facts.range(a).whole && matches!(op, Comparison::Gt | Comparison::Le);

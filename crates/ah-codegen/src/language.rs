@@ -68,9 +68,8 @@ pub struct Language {
     /// Returns a choice as code has it.
     pub choice: fn(&Model, &Names, ChoiceId) -> String,
 
-    /// Returns the statement for the end of a path; `is_tail` is true for the last statement of the function, and `is_certain` where
-    /// no path declines.
-    pub result: fn(&Model, Outcome, String, bool, bool) -> String,
+    /// Returns the statement for the end of a path; `is_tail` is true for the last statement of the function.
+    pub result: fn(&Model, Outcome, String, bool) -> String,
     /// Returns the statement that gives a variable a value.
     pub assign: fn(&str, Type, &Code) -> String,
     /// The text around the condition of an `if`, and at its end.
@@ -123,7 +122,7 @@ pub const BASE: Language = Language {
     converted: |_, _, _| None,
     text: str::to_owned,
     choice: |model, _, id| model.choice_name(id).to_owned(),
-    result: |_, _, choice, _, _| choice,
+    result: |_, _, choice, _| choice,
     assign: |name, _, value| format!("{name} = {}", value.text),
     block: ["if (", ") {", "}"],
     in_one_line: false,
@@ -149,6 +148,12 @@ impl Language {
             f64::NEG_INFINITY => negative.to_owned(),
             x => format!("{x:?}"),
         }
+    }
+
+    /// Returns a number as code; `math()` is among the helpers of the file if the number is one of a library.
+    pub fn number(&self, x: f64) -> Code {
+        let code = Code::literal(self.float(x));
+        if code.text.contains("math.") { code.calling("math") } else { code }
     }
 
     pub fn truth(&self, value: bool) -> Code {
@@ -177,7 +182,7 @@ impl Language {
     pub fn same(&self, names: &Names, a: &Code, b: &Code) -> Code {
         match self.same.map(|forms| forms.map(|form| form.with(&[a, b]))) {
             Some([yes, no]) => yes.or_else(no),
-            None => Code::call(&self.function(names, "same"), &[a, b]),
+            None => Code::call(&self.function(names, "same"), &[a, b]).calling("same"),
         }
     }
 
@@ -193,8 +198,9 @@ impl Language {
                 yes.or_else(no)
             }
             (texts, None) => {
-                let all: Vec<String> = texts.iter().map(|text| self.same(names, a, text).text).collect();
-                Code::atom(format!("({})", all.join(" || "))).reading(&[a])
+                let all: Vec<Code> = texts.iter().map(|text| self.same(names, a, text)).collect();
+                let shown: Vec<&str> = all.iter().map(|code| code.text.as_str()).collect();
+                Code::atom(format!("({})", shown.join(" || "))).reading(&all.iter().collect::<Vec<_>>())
             }
         }
     }

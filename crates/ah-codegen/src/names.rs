@@ -149,14 +149,14 @@ fn words(name: &str) -> String {
 pub struct Names {
     /// What was typed, in snake case: the package, the module, the prefix of everything in C.
     pub package: String,
-    /// By slot, logged features first; empty for one that no code reads.
+    /// By slot, logged features first; empty for a derived one that no code reads.
     features: Vec<String>,
     /// In the order of the choices.
     pub choices: Vec<String>,
 }
 
 impl Names {
-    /// Gives identifiers to the features that the code may read and to the choices, each group in its case. `reserved` are the words
+    /// Gives identifiers to the features that the caller gives or the code may read, and to the choices, each group in its case. `reserved` are the words
     /// of the language and the names of the file; features that are fields (`has_fields`) meet only the former.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl Names {
         for (slot, feature) in model.features.all().features().iter().enumerate() {
             let of_logged = logged.as_mut().unwrap_or(&mut namer);
             let name = of_logged.base(&feature.name, "feature", LONGEST);
-            features.push(if !used.contains(&slot) {
+            features.push(if slot >= base && !used.contains(&slot) {
                 String::new()
             } else if slot >= base {
                 let listed = feature.name.replace(['*', '/', '+', '-', '%'], " ");

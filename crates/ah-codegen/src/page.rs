@@ -14,7 +14,6 @@ pub struct Lines<'a> {
     language: &'a Language,
     model: &'a Model,
     names: &'a Names,
-    is_certain: bool,
     lines: Vec<String>,
     /// The features whose names a comment has said.
     said: Vec<usize>,
@@ -22,9 +21,9 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub fn new(language: &'a Language, model: &'a Model, names: &'a Names, is_certain: bool) -> Self {
+    pub fn new(language: &'a Language, model: &'a Model, names: &'a Names) -> Self {
         let (lines, said) = (Vec::new(), Vec::new());
-        Self { language, model, names, is_certain, lines, said, has_evidence: false }
+        Self { language, model, names, lines, said, has_evidence: false }
     }
 
     fn result(&self, outcome: Outcome, is_tail: bool) -> String {
@@ -32,7 +31,7 @@ impl<'a> Lines<'a> {
             Outcome::Choice(id) => (self.language.choice)(self.model, self.names, id),
             _ => String::new(),
         };
-        (self.language.result)(self.model, outcome, choice, is_tail, self.is_certain)
+        (self.language.result)(self.model, outcome, choice, is_tail)
     }
 
     /// Prints steps at this level of indentation; at the `tail` of a function the last one is its result.
@@ -116,7 +115,11 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
         (figure("inputs"), figure("slowdown"), figure("worst"))
     {
         let mut line = format!("On {inputs} held-out inputs: ");
-        if let (Some(speedup), Some(fallback)) = (figure("speedup_over_fallback"), &fallback) {
+        // The training part alone may have another best choice, which the held-out inputs were judged against.
+        let judged =
+            model.provenance.metrics.get("always_fallback").and_then(|always| always.get("choice")?.as_str());
+        let judged = judged.map(shown).or_else(|| fallback.clone());
+        if let (Some(speedup), Some(fallback)) = (figure("speedup_over_fallback"), judged) {
             line += &format!("{speedup:.2} times as fast as always {fallback}, ");
         }
         lines.push(format!(

@@ -1,13 +1,13 @@
 //! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use ah_decide::LEAF;
 use ah_model::expr::Expr;
 use ah_model::{ChoiceId, Leaf, Model, Tables, contains};
 
-use crate::body::{Builder, Step, feature, is_in, walk};
+use crate::body::{Body, Builder, Step, feature, is_in, walk};
 use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::{Language, Outcome};
@@ -20,40 +20,43 @@ const MOST_LEAVES: usize = 256;
 /// Deeper branches become tables: nobody follows more levels.
 const DEEPEST: usize = 12;
 
+/// The caller gives a feature that the code does not read, so that the next training does not change the call, unless computing it takes
+/// this many milliseconds: ten times a field of a struct that is written and not read.
+pub const PRICE_MS: f64 = 1e-5;
+
 /// The choices of a leaf, best first, with whether the promise allows them.
 pub type Ranking = Vec<(ChoiceId, bool)>;
 
 /// The code of a model in one language.
 #[derive(Default)]
 pub struct Planned {
-    /// The steps of `choose`, or with tables those that decline.
-    pub body: Vec<Step>,
-    /// With rankings: the steps that find the ranking.
-    pub leaf: Vec<Step>,
+    /// `choose`, or with tables the steps that decline and those of the columns.
+    pub body: Body,
+    /// With rankings: the function that finds the ranking.
+    pub leaf: Body,
     /// The distinct rankings of leaves.
     pub rankings: Vec<Ranking>,
     /// The variables of logged features that the code reads, and its helpers with `()`.
     pub reads: BTreeSet<String>,
     /// The logged features that the code reads.
     pub read: BTreeSet<usize>,
-    /// Whether some inputs have no choice.
-    pub declines: bool,
+    /// The logged features that the caller gives.
+    pub given: BTreeSet<usize>,
     pub leaves: usize,
     pub tables: Option<TableCode>,
     /// The steps before the conditions, and by condition its code and the choices that need it.
-    pub conditions: (Vec<Step>, Vec<(Code, Vec<ChoiceId>)>),
+    pub conditions: (Body, Vec<(Code, Vec<ChoiceId>)>),
 }
 
 impl Planned {
-    /// Returns whether the answer is one choice on all inputs. A model that reads its input may decline after the next training, so
-    /// its signature says so from the first one on.
-    pub fn is_certain(&self) -> bool {
-        self.read.is_empty() && !self.declines
-    }
-
     /// Returns what a caller gives.
     pub fn signature(&self, names: &Names) -> Vec<(usize, String)> {
-        self.read.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
+        self.given.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
+    }
+
+    /// Returns the helpers that the code calls.
+    pub fn helpers(&self) -> Vec<&str> {
+        self.reads.iter().filter_map(|name| name.strip_suffix("()")).collect()
     }
 }
 
@@ -64,20 +67,19 @@ pub struct TableCode {
 }
 
 impl Request<'_> {
-    /// Builds the code of a language.
-    pub(crate) fn built(&self, syntax: &Language, names: &Names) -> Planned {
+    /// Builds the code of a language. A person writes the call (`gives_all`), or the target finds the features that the code reads.
+    pub(crate) fn built(&self, syntax: &Language, names: &Names, gives_all: bool) -> Planned {
         let model = self.model;
         let mut planned = Planned::default();
-        let mut is_small = model.boosters.is_empty();
+        let mut facts = Facts::new(model, syntax.is_typed);
+        let never = !Builder::new(model, syntax, names, &mut BTreeSet::new()).precondition(&mut facts);
+        let mut is_small = model.boosters.is_empty() || never;
         if is_small {
             planned.body = Builder::new(model, syntax, names, &mut planned.reads).function();
-            walk(&planned.body, 0, &mut |step, around| {
+            walk(&planned.body.steps, 0, &mut |step, around| {
                 is_small &= around <= DEEPEST;
-                match step {
-                    Step::Return(Outcome::Decline, _) => planned.declines = true,
-                    Step::Return(..) => planned.leaves += 1,
-                    _ => {}
-                }
+                let is_choice = matches!(step, Step::Return(outcome, _) if *outcome != Outcome::Decline);
+                planned.leaves += usize::from(is_choice);
             });
         }
         if !is_small || planned.leaves > MOST_LEAVES {
@@ -95,7 +97,12 @@ impl Request<'_> {
         }
         let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);
         let logged = 0..model.features.base().len();
-        planned.read = logged.filter(|slot| !names.feature(*slot).is_empty() && is_read(slot)).collect();
+        planned.read = logged.clone().filter(is_read).collect();
+        let ms: BTreeMap<String, f64> = model.setting("feature_ms", "value").unwrap_or_default();
+        let features = model.features.base().features();
+        let has_price = |slot: &usize| ms.get(&features[*slot].name).is_some_and(|ms| *ms >= PRICE_MS);
+        planned.given =
+            logged.filter(|slot| planned.read.contains(slot) || gives_all && !has_price(slot)).collect();
         planned
     }
 
@@ -132,7 +139,6 @@ impl Request<'_> {
         }
         planned.body = builder.taken(columns.iter());
         planned.leaves = model.tree.leaves().count();
-        planned.declines = true;
         planned.tables = Some(TableCode { tables, columns });
     }
 

@@ -1,12 +1,14 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
+use std::collections::BTreeSet;
+
 use ah_model::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, fields};
 
 use crate::code::{Binds, Code, Form};
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::page::wrapped;
-use crate::plan::Planned;
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{python_string, shown};
@@ -38,7 +40,7 @@ static LANGUAGE: Language = Language {
     converted,
     text: python_string,
     choice: |model, _, id| python_string(model.choice_name(id)),
-    result: |model, outcome, choice, _, _| match outcome {
+    result: |model, outcome, choice, _| match outcome {
         Outcome::Decline => "return None".to_owned(),
         Outcome::Choice(_) if has_configs(model) => format!("return CONFIGS[{choice}]"),
         Outcome::Choice(_) => format!("return {choice}"),
@@ -80,7 +82,7 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
         }
         ("abs", _) => Some(Code::call(function, operands)),
         ("floor" | "ceil", _) => {
-            let call = Code::call(&format!("math.{function}"), operands);
+            let call = Code::call(&format!("math.{function}"), operands).calling("math");
             Some(Code { is_integer: true, ..call })
         }
         _ => None,
@@ -91,12 +93,12 @@ fn converted(model: &Model, slot: usize, given: &Code) -> Option<Code> {
     let is_category = model.features.base().features()[slot].kind == FeatureKind::Categorical;
     let is_none = Code::new(Binds::Comparison, format!("{} is None", given.text)).reading(&[given]);
     let (value, none) = match is_category {
-        true => (Code::call("str", &[given]), "\"\""),
-        false => (given.clone(), "math.nan"),
+        true => (Code::call("str", &[given]), Code::atom("\"\"")),
+        false => (given.clone(), LANGUAGE.number(f64::NAN)),
     };
     let value = Code { is_integer: false, ..value };
     if model.missing.contains(&slot) || is_category && model.knows(slot, "") {
-        let value = LANGUAGE.conditional.with(&[&is_none, &Code::atom(none), &value]);
+        let value = LANGUAGE.conditional.with(&[&is_none, &none, &value]);
         return Some(Code { is_integer: !is_category, ..value });
     }
     is_category.then_some(value)
@@ -115,21 +117,25 @@ fn tuple<'n>(all: impl ExactSizeIterator<Item = &'n String>) -> String {
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), Error> {
+fn values(request: &Request<'_>, gives_all: bool) -> Result<(tera::Context, Names, Planned), Error> {
     let model = request.model;
-    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
-    let arguments = listed(planned.read.iter().map(|slot| names.feature(*slot).to_owned()));
-    // A constant takes what any heuristic takes.
-    let signature = if arguments.is_empty() { "*_features, **_more" } else { &arguments };
-    let features = planned.read.iter().map(|slot| &model.features.base().features()[*slot].name);
+    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE, gives_all)?;
+    let parameters =
+        |slots: &BTreeSet<usize>| listed(slots.iter().map(|slot| names.feature(*slot).to_owned()));
+    let features = planned.given.iter().map(|slot| &model.features.base().features()[*slot].name);
+    let helpers = planned.helpers();
+    let has_infinity = |code: &TableCode| code.tables.nodes.iter().any(|node| !node.1.is_finite());
+    let needs_math = ["math", "ceil", "ctz", "floor", "log2"].iter().any(|name| helpers.contains(name))
+        || planned.tables.as_ref().is_some_and(|code| has_infinity(code) || !model.boosters.is_empty());
+    values.insert("needs_math", &needs_math);
     let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
     let inserted = [
         ("device_shown", device.unwrap_or_default()),
         ("features", tuple(features)),
         ("choices", tuple(model.choices.iter())),
         ("configs", if has_configs(model) { configs(model) } else { String::new() }),
-        ("signature", signature.to_owned()),
-        ("arguments", arguments.clone()),
+        ("signature", parameters(&planned.given)),
+        ("arguments", parameters(&planned.read)),
         ("mismatch", mismatch(model)),
         ("optimization", python_string(&model.optimization)),
         ("precondition_device", metadata(model)),
@@ -187,11 +193,30 @@ fn metadata(model: &Model) -> String {
 
 /// Returns one file of a skeleton.
 fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, Error> {
-    let (mut values, names, planned) = values(request)?;
+    // Triton's and Inductor's doors look up the features that the code reads.
+    let (mut values, names, planned) = values(request, suffix.is_empty())?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
     let text = skeleton::render(skeleton, &values)?;
     Ok(Output::file(request, &format!("{module}.py"), text, planned.signature(&names)))
+}
+
+/// Returns a sentence on the choices that PyTorch's compiler never offers, by its way of naming them.
+fn foreign_choices(model: &Model) -> Option<String> {
+    let is_own = |name: &&String| {
+        ["orig", "pad"].contains(&name.as_str())
+            || ["extern_", "type=triton"].iter().any(|begin| name.starts_with(begin))
+    };
+    let (own, all): (Vec<&str>, _) =
+        (model.choices.iter().filter(is_own).map(String::as_str).collect(), model.choices.len());
+    (own.len() < all).then(|| {
+        let which = if own.is_empty() || own.len() > 3 { String::new() } else { format!(" ({})", own.join(", ")) };
+        format!(
+            "PyTorch offers {} of the model's {all} choices{which}, by their names; it never takes another one. Learn from PyTorch's \
+             own log for a heuristic among its kernels",
+            own.len()
+        )
+    })
 }
 
 /// A module without dependencies.
@@ -220,7 +245,10 @@ pub const INDUCTOR: Target = Target {
     name: "inductor",
     usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
     endings: &["py"],
-    files: |request| file(request, "inductor/plugin.py", "_inductor"),
+    files: |request| {
+        let output = file(request, "inductor/plugin.py", "_inductor")?;
+        Ok(Output { warning: foreign_choices(request.model), ..output })
+    },
 };
 
 /// One file for PyTorch's own folder of learned heuristics, `torch/_inductor/autoheuristic/artifacts/`.
@@ -229,7 +257,7 @@ pub const PYTORCH: Target = Target {
     usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     endings: &["py"],
     files: |request| {
-        let (mut values, names, planned) = values(request)?;
+        let (mut values, names, planned) = values(request, false)?;
         let heuristic = &request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         // PyTorch's own class names are around it.
@@ -237,6 +265,7 @@ pub const PYTORCH: Target = Target {
         let class = Namer::new(case, &[PYTHON_WORDS, own]).give(heuristic, "Heuristic", 160);
         values.insert("class", &class);
         let text = skeleton::render("pytorch/artifact.py", &values)?;
-        Ok(Output::file(request, &format!("_{class}.py"), text, planned.signature(&names)))
+        let output = Output::file(request, &format!("_{class}.py"), text, planned.signature(&names));
+        Ok(Output { warning: foreign_choices(request.model), ..output })
     },
 };

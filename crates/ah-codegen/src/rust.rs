@@ -7,7 +7,6 @@ use ah_model::expr::Type;
 use ah_model::{Error, FeatureKind, FieldValue, Model, fields};
 use serde_json::json;
 
-use crate::body::Step;
 use crate::code::{Binds, Code, Form};
 use crate::facts::is_truth;
 use crate::language::{BASE, Language, Outcome};
@@ -42,10 +41,9 @@ static LANGUAGE: Language = Language {
     own,
     text: rust_string,
     choice: |_, names, id| format!("Choice::{}", names.choices[id.index()]),
-    result: |_, outcome, choice, is_tail, is_certain| {
+    result: |_, outcome, choice, is_tail| {
         let value = match outcome {
             Outcome::Decline => "None".to_owned(),
-            Outcome::Choice(_) if is_certain => choice,
             Outcome::Choice(_) => format!("Some({choice})"),
             Outcome::Ranking(number) => format!("Some({number})"),
         };
@@ -94,6 +92,17 @@ fn relative(from: &Path, path: &Path) -> Result<String, Error> {
     Ok(rust_string(&relative.to_string_lossy().replace('\\', "/")))
 }
 
+/// Returns the names of the packages that a folder is in, as code writes them.
+fn packages_around(folder: &Path) -> Vec<String> {
+    let folder = std::path::absolute(folder).unwrap_or_default();
+    let manifests = folder.ancestors().map(|ancestor| ancestor.join("Cargo.toml"));
+    let name = |path: PathBuf| {
+        let manifest: toml::Table = std::fs::read_to_string(path).ok()?.parse().ok()?;
+        Some(manifest.get("package")?.get("name")?.as_str()?.replace('-', "_"))
+    };
+    manifests.filter_map(name).collect()
+}
+
 fn usage(place: &Path, _: &str) -> String {
     let name = stem(place);
     match place.extension().is_some_and(|ending| ending == "rs") {
@@ -108,16 +117,21 @@ fn usage(place: &Path, _: &str) -> String {
 
 fn files(request: &Request<'_>) -> Result<Output, Error> {
     let model = request.model;
-    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE)?;
-    values.insert("is_certain", &planned.is_certain());
-    let has_texts = planned.read.iter().any(|slot| {
+    let (mut values, mut names, planned) = skeleton::values(request, &LANGUAGE, true)?;
+    let has_texts = planned.given.iter().any(|slot| {
         model.features.base().features()[*slot].kind == FeatureKind::Categorical && !is_truth(model, *slot)
     });
     values.insert("lifetime", if has_texts { "<'a>" } else { "" });
-    values.insert("parameter", if planned.read.is_empty() { "" } else { "c: &Context" });
-    // One `return` only.
-    let is_const = planned.read.is_empty() && matches!(planned.body[..], [Step::Return(..)]);
-    values.insert("is_const", &is_const);
+    // A function that does not read its input has a parameter without a name.
+    let parameter = |reads: bool| match (planned.given.is_empty(), reads) {
+        (true, _) => "",
+        (_, true) => "c: &Context",
+        (_, false) => "_: &Context",
+    };
+    values.insert("parameter", parameter(true));
+    values.insert("body_parameter", parameter(planned.body.reads_input));
+    values.insert("leaf_parameter", parameter(planned.leaf.reads_input));
+    values.insert("conditions_parameter", parameter(planned.conditions.0.reads_input));
     values.insert("is_crate", &request.into.is_none());
     insert_configs(&mut values, model);
     let executor = if planned.tables.is_some() { ah_decide::SOURCE } else { "" };
@@ -125,6 +139,11 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
         values.insert("executor", executor);
         let file = skeleton::render("rust/lib.rs", &values)?;
         return Ok(Output::file(request, "", file, planned.signature(&names)));
+    }
+    // Cargo refuses a crate that depends on one of its own name.
+    if packages_around(request.out).contains(&names.package) {
+        names.package += "_heuristic";
+        values.insert("package", &names.package);
     }
     if let Some(runtime) = request.runtime {
         values.insert("runtime", &relative(&request.out.join(&names.package), runtime)?);
@@ -140,7 +159,8 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
     }
     let executor = if executor.is_empty() { String::new() } else { format!("// {}\n{executor}", mark()) };
     files.insert("src/decide.rs".to_owned(), executor);
-    Ok(Output { place: request.out.join(&names.package), signature: planned.signature(&names), files })
+    let (place, signature) = (request.out.join(&names.package), planned.signature(&names));
+    Ok(Output { place, signature, files, warning: None })
 }
 
 /// Inserts the fields that the names of choices list; a field of several types is a number or a text.

@@ -8,7 +8,7 @@ use include_dir::{Dir, include_dir};
 use serde_json::json;
 use tera::{Context, Tera};
 
-use crate::body::Step;
+use crate::body::Body;
 use crate::code::Code;
 use crate::facts::is_truth;
 use crate::language::Language;
@@ -40,22 +40,24 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
     Ok(tera)
 });
 
-/// Builds a model's code in a language. Returns what every skeleton may print, and the code.
-pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Names, Planned), Error> {
+/// Builds a model's code in a language: `gives_all` as for [`Request::built`]. Returns what every skeleton may print, and the code.
+pub fn values(
+    request: &Request<'_>,
+    language: &Language,
+    gives_all: bool,
+) -> Result<(Context, Names, Planned), Error> {
     let model = request.model;
     let names =
         Names::new(model, language.cases, &language.reserved, language.has_fields).map_err(Error::Invalid)?;
-    let planned = request.built(language, &names);
-    let print = |steps: &[Step], level, is_tail| {
-        Lines::new(language, model, &names, planned.is_certain()).print(steps, level, is_tail)
-    };
+    let planned = request.built(language, &names, gives_all);
+    let print =
+        |body: &Body, level, is_tail| Lines::new(language, model, &names).print(&body.steps, level, is_tail);
     let choice = |id: ChoiceId| (language.choice)(model, &names, id);
-    let is_constant = planned.read.is_empty();
     let [before, after] = language.guard;
     let level = if before.is_empty() { 1 } else { 2 };
-    let guarded = |steps: &[Step]| match is_constant {
-        true => print(steps, 1, true),
-        false => format!("{before}{}{after}", print(steps, level, true)),
+    let guarded = |body: &Body| match body.reads_input {
+        false => print(body, 1, true),
+        true => format!("{before}{}{after}", print(body, level, true)),
     };
     let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
         (choices.iter().map(|id| choice(*id)).collect::<Vec<_>>(), code.text.clone())
@@ -75,14 +77,13 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
         let doc = Some(described(model, *slot, &names, [escaped, quoted])).filter(|text| !text.is_empty());
         json!({
             "slot": slot, "name": names.feature(*slot), "called": quoted(&feature.name), "doc": doc,
-            "type": language.types[at], "kind": kind, "example": example,
+            "type": language.types[at], "kind": kind, "example": example, "is_read": planned.read.contains(slot),
         })
     };
     let variant = |(name, text): (&String, &String)| {
         let is_called = !text.eq_ignore_ascii_case(name);
         json!({ "name": name, "text": (language.text)(text), "called": quoted(text), "is_called": is_called })
     };
-    let helpers = planned.reads.iter().filter_map(|name| name.strip_suffix("()"));
     let mut values = Context::from_value(json!({
         "mark": mark(),
         "package": names.package,
@@ -90,21 +91,24 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
         "license": request.license.map(shown),
         "ranked": request.ranked,
         "tables": planned.tables.is_some(),
-        "boosters": !model.boosters.is_empty(),
-        "helpers": helpers.collect::<Vec<_>>(),
+        "boosters": planned.tables.is_some() && !model.boosters.is_empty(),
+        "helpers": planned.helpers(),
         "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
         "version": env!("CARGO_PKG_VERSION"),
         "about": about(model, planned.tables.is_none() && planned.leaves < 2, line),
-        "inputs": planned.read.iter().map(input).collect::<Vec<_>>(),
-        "given": if is_constant { "" } else { "c" },
+        "inputs": planned.given.iter().map(input).collect::<Vec<_>>(),
+        "given": if planned.given.is_empty() { "" } else { "c" },
         "variants": names.choices.iter().zip(&model.choices).map(variant).collect::<Vec<_>>(),
         "count": model.choices.len(),
         "fallback": model.fallback.map(choice),
         "body": guarded(&planned.body),
+        "body_reads": planned.body.reads_input,
         "leaf": guarded(&planned.leaf),
+        "leaf_reads": planned.leaf.reads_input,
         "rankings": planned.rankings.iter().map(ranking).collect::<Vec<_>>(),
         "condition_steps": print(&planned.conditions.0, 1, true),
+        "conditions_read": planned.conditions.0.reads_input,
         "conditions": planned.conditions.1.iter().map(condition).collect::<Vec<_>>(),
     }))
     .map_err(broken)?;
@@ -131,15 +135,10 @@ fn broken(problem: impl std::fmt::Display) -> Error {
     Error::Invalid(format!("a skeleton of ah-codegen does not render; report this: {problem}"))
 }
 
-/// Renders a skeleton. It does so twice: the second time `text` is the first result, by which the skeleton knows what it needs.
+/// Renders a skeleton.
 pub fn render(name: &str, values: &Context) -> Result<String, Error> {
     let tera = TERA.as_ref().map_err(broken)?;
-    let (mut values, mut text) = (values.clone(), String::new());
-    for _ in 0..2 {
-        values.insert("text", &text);
-        let rendered = tera.render(name, &values);
-        text = rendered.map_err(|e| broken(format!("{e:?}")))?;
-    }
+    let mut text = tera.render(name, values).map_err(|e| broken(format!("{e:?}")))?;
     // One blank line between parts, whichever of them exist.
     let most = if name.ends_with(".py") { "\n\n\n\n" } else { "\n\n\n" };
     while text.contains(most) {

@@ -82,13 +82,15 @@ pub struct Output {
     pub files: BTreeMap<String, String>,
     /// The slots of the logged features that a caller gives, with their identifiers.
     pub signature: Vec<(usize, String)>,
+    /// What the program that reads the files will not do, in a sentence.
+    pub warning: Option<String>,
 }
 
 impl Output {
     /// Returns one file: at the place that was asked for, or of this name below the folder.
     pub fn file(request: &Request<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
         let place = request.into.map_or_else(|| request.out.join(name), Path::to_owned);
-        Self { place, signature, files: [(String::new(), text)].into() }
+        Self { place, signature, files: [(String::new(), text)].into(), warning: None }
     }
 }
 

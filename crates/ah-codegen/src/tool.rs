@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ah_cli::{detail, error, exit, status, stdout};
+use ah_cli::{detail, error, exit, status, stdout, warning};
 use ah_model::{Error, Model};
 use ah_types::log;
 
@@ -39,6 +39,7 @@ fn run(arguments: &Arguments) -> Result<u8, Error> {
     })?;
     status(&report.to_string());
     detail(&report.changed_files());
+    report.warnings().for_each(warning);
     if report.mode == WriteMode::Write || report.is_same() {
         return Ok(exit::SUCCESS);
     }

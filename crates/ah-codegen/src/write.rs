@@ -97,6 +97,11 @@ impl Report {
         self.generated.iter().flat_map(|generated| &generated.changes).filter(|change| !change.is_same())
     }
 
+    /// Returns what the programs that read the files will not do, a sentence for each target.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.generated.iter().filter_map(|generated| generated.output.warning.as_deref())
+    }
+
     /// Returns true if the disk had exactly the generated files.
     pub fn is_same(&self) -> bool {
         self.changed().next().is_none()

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
+use ah_model::shown::listed;
 use ah_model::{Error, Model, Target};
 use serde_json::json;
 
@@ -81,6 +82,7 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         return check(&trained, args);
     }
     warn(&trained.warnings);
+    let replaced = Model::read(&args.model).ok();
     trained.model.write(&args.model)?;
     if !args.json {
         stdout(&report::summary::trained(&trained))?;
@@ -96,6 +98,10 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         write_page(&trained.model, &trained.held_out.evaluation, path)?;
     }
     let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
+    if let (Some(old), Some(report)) = (&replaced, &generated) {
+        let targets = report.generated.iter().map(|files| files.target);
+        notes(&targets.filter_map(|name| changed_call(old, &trained.model, name)).collect::<Vec<_>>());
+    }
     if args.json {
         let mut figures = report::summary::json(&trained);
         figures["model"] = json!(args.model);
@@ -106,6 +112,25 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         stdout(&format!("{figures}\n"))?;
     }
     Ok(exit::SUCCESS)
+}
+
+/// Returns which features the callers of this target's code give now and did not give before, in a sentence, and which no longer.
+fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
+    let target = ah_codegen::TARGETS.iter().find(|other| other.name == target)?;
+    let [before, now] = [ah_codegen::given(old, target)?, ah_codegen::given(new, target)?];
+    let only = |some: &[&str], others: &[&str]| {
+        Some(listed(some.iter().filter(|name| !others.contains(name)))).filter(|names| !names.is_empty())
+    };
+    let added = only(&now, &before).map(|names| format!("must give {names} now"));
+    let gone = only(&before, &now).map(|names| format!("do not give {names} any more"));
+    let change = [added, gone].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    (!change.is_empty()).then(|| {
+        format!(
+            "the call changes ({}): callers {change}. Code takes every feature of the log, but one that takes time to compute \
+             only where it reads it",
+            target.name
+        )
+    })
 }
 
 /// Compares a training with the model and the code that are there, and prints the difference. The tool's version may differ.
@@ -166,6 +191,7 @@ fn generate(
         ..ah_codegen::Request::new(&trained.model, &targets, &args.out)
     })?;
     status(&report.to_string());
+    report.warnings().for_each(warning);
     Ok(Some(report))
 }
 

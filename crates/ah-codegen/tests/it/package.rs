@@ -286,21 +286,72 @@ fn structured_choices_have_fields_in_rust() {
     );
 }
 
+/// The next training may read other features, or none; the callers stay as they are.
 #[test]
-fn a_constant_in_python_takes_any_input() {
+fn the_call_is_an_interface() {
     let folder = tempfile::tempdir().unwrap();
-    let leaf = model(&["a"]);
-    let asks = "import small as s; print(s.choose(), s.choose(1, 'x'), s.choose(m=1, dtype='x'), s.ranked(1, m=2) if hasattr(s, 'ranked') else '')";
-    for ranked in [false, true] {
-        let request = Request { ranked, ..Request::new(&leaf, &[&PYTHON], folder.path()) };
-        generate(&request).unwrap();
-        let Ok(output) = Command::new("python3").args(["-B", "-c", asks]).current_dir(folder.path()).output()
-        else {
-            let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
-            return;
-        };
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let logged = [
+        Feature::numerical("m"),
+        Feature { integer: true, ..Feature::numerical("k") },
+        Feature::categorical("dtype"),
+        Feature::numerical("entropy"),
+    ];
+    let features = Features::new(Schema::new(logged).unwrap(), &[]).unwrap();
+    let by_m = split(features.clone(), 0, 5.0);
+    let by_k = split(features.clone(), 1, 5.0);
+    let by_entropy = split(features, 3, 5.0);
+    let constant = Model { tree: ah_types::Tree { nodes: vec![by_m.tree.nodes[1].clone()] }, ..by_m.clone() };
+    let calls = |model: &Model, ms: f64| -> Vec<String> {
+        let mut model = model.clone();
+        model.categories[2] = vec!["half".into(), "float".into()];
+        model.provenance.parameters["settings"] =
+            serde_json::json!({ "feature_ms": { "value": { "m": 1e-6, "entropy": ms }, "from": "log" } });
+        let targets = [&RUST, &C, &PYTHON];
+        let report = generate(&Request { ranked: true, ..Request::new(&model, &targets, folder.path()) }).unwrap();
+        let names: Vec<Vec<&str>> = report.generated.iter().map(|generated| {
+            generated.output.signature.iter().map(|(_, name)| name.as_str()).collect()
+        }).collect();
+        assert!(names.iter().all(|other| *other == names[0]), "{names:?}");
+        let call = "from small import choose, ranked, choose_among; v = dict(m=6.0, k=2, dtype='half', entropy=9.0)\n\
+                    print(choose(**{n: v[n] for n in __import__('small').FEATURES}) is not None)";
+        let output = Command::new("python3").args(["-B", "-c", call]).current_dir(folder.path()).output();
+        if let Ok(output) = output {
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "True", "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        names[0].iter().map(ToString::to_string).collect()
+    };
+    let [few, all] = [&["m", "k", "dtype"][..], &["m", "k", "dtype", "entropy"]];
+    for model in [&by_m, &by_k, &constant] {
+        assert_eq!(calls(model, 1e-6), all);
+        // What takes time is computed only for code that reads it.
+        assert_eq!(calls(model, 0.02), few);
     }
+    assert_eq!(calls(&by_entropy, 0.02), all);
+    // A program in Rust that gives all of them compiles with each.
+    for model in [&by_m, &by_k, &constant] {
+        calls(model, 0.0);
+        let main = "use small::{Choice, Context, choose}; fn main() { let taken: Option<Choice> = \
+                    choose(&Context { m: 6.0, k: 2, dtype: \"half\", entropy: 9.0 }); println!(\"{}\", taken.is_some()); }";
+        assert_eq!(run_user(folder.path(), main).trim(), "true");
+    }
+}
+
+/// Cargo refuses a package that depends on one of its own name.
+#[test]
+fn a_crate_has_another_name_than_the_package_around_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path();
+    fs::create_dir(library.join("src")).unwrap();
+    fs::write(library.join("src/lib.rs"), "").unwrap();
+    fs::write(library.join("Cargo.toml"), "[package]\nname = \"small\"\nedition = \"2024\"\n[workspace]\n").unwrap();
+    let model = model(&["a"]);
+    let report = generate(&Request::new(&model, &[&RUST, &C], &library.join("generated"))).unwrap();
+    let places: Vec<&Path> = report.generated.iter().map(|files| files.output.place.as_path()).collect();
+    assert!(places[0].ends_with("generated/small_heuristic") && places[1].ends_with("small.h"), "{places:?}");
+    let manifest = fs::read_to_string(library.join("Cargo.toml")).unwrap();
+    let dependency = "[dependencies]\nsmall_heuristic = { path = \"generated/small_heuristic\" }\n";
+    fs::write(library.join("Cargo.toml"), manifest + dependency).unwrap();
+    cargo(library, &["check", "--offline", "--quiet"]);
 }
 
 #[test]

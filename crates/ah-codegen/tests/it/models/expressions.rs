@@ -52,8 +52,7 @@ fn fresh(
     depth: usize,
 ) -> Expr<String> {
     let of = |kind: FeatureKind| -> Vec<&str> { schema.names(kind).collect() };
-    let mut sub =
-        |rng: &mut Pcg64, ty| Box::new(expression(rng, schema, parts, ty, depth.saturating_sub(1)));
+    let mut sub = |rng: &mut Pcg64, ty| Box::new(expression(rng, schema, parts, ty, depth.saturating_sub(1)));
     match ty {
         Type::Number => match rng.random_range(0..if depth == 0 { 2 } else { 10 }) {
             0 => Expr::Number(number(rng)),

@@ -3,6 +3,7 @@
 //! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
 //! has a value that counts only where it is defined; [`Builder::truth`] returns that condition too. Most are defined everywhere.
 
+use ah_model::Value;
 use ah_model::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::body::Builder;
@@ -26,6 +27,10 @@ impl Builder<'_, '_> {
     pub fn number(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         if let Some(known) = self.known.parts.get(expr) {
             return known.clone();
+        }
+        // Go would compute a constant exactly, and refuse one that overflows.
+        if is_constant(expr) {
+            return self.syntax.number(expr.number(NOTHING));
         }
         match expr {
             Expr::Number(x) => self.syntax.number(*x),
@@ -176,6 +181,12 @@ impl Builder<'_, '_> {
     /// Returns a truth value, and the condition that it is defined: it counts only there.
     pub fn truth(&mut self, expr: &Expr, facts: &Facts<'_>) -> [Code; 2] {
         let (range, yes) = (facts.range(expr), self.syntax.truth(true));
+        if is_constant(expr) {
+            return match expr.truth(NOTHING) {
+                Some(value) => [self.syntax.truth(value), yes],
+                None => [self.syntax.truth(false), self.syntax.truth(false)],
+            };
+        }
         let decided = (range.low == range.high).then(|| self.syntax.truth(range.low == 1.0));
         if let (Some(decided), false) = (&decided, range.nan) {
             return [decided.clone(), yes];
@@ -357,6 +368,16 @@ impl Builder<'_, '_> {
         };
         compared(op).or_else(compared(opposite(op)))
     }
+}
+
+/// A row without features.
+const NOTHING: &[Value] = &[];
+
+/// Returns true for an operation on constants alone.
+fn is_constant(expr: &Expr) -> bool {
+    let mut reads = false;
+    expr.for_each_feature(&mut |_| reads = true);
+    !reads && matches!(expr, Expr::Unary(..) | Expr::Binary(..) | Expr::If(..))
 }
 
 /// Returns the parts of `value >= low` and `value <= high` with literals and one variable.

@@ -524,7 +524,7 @@ mod tests {
     fn every_value_is_in_its_range() {
         let (model, mut rng) = (model(), Pcg64::seed_from_u64(1));
         let mut decided = 0;
-        for _ in 0..20_000 {
+        for _ in 0..6_000 {
             let mut parts = Vec::new();
             let whole = (number(&mut rng) as i64) as f64;
             let row = [Value::Number(whole), Value::Number(number(&mut rng))];
@@ -553,7 +553,7 @@ mod tests {
                 decided += usize::from(range.low == range.high);
             }
         }
-        assert!(decided > 10_000, "{decided}");
+        assert!(decided > 3_000, "{decided}");
     }
 
     /// 0 has fewer trailing zeros than 65, and 2^65 divides it; 2^60 + 256 is no power of two, though its logarithm is 60.

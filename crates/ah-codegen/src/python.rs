@@ -89,11 +89,14 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
     }
 }
 
+/// A category as a text.
+const TEXT: Form = Form("$0 if $0.__class__ is str else _text($0)", Binds::Choice, Binds::Atom);
+
 fn converted(model: &Model, slot: usize, given: &Code) -> Option<Code> {
     let is_category = model.features.base().features()[slot].kind == FeatureKind::Categorical;
     let is_none = Code::new(Binds::Comparison, format!("{} is None", given.text)).reading(&[given]);
     let (value, none) = match is_category {
-        true => (Code::call("str", &[given]), Code::atom("\"\"")),
+        true => (TEXT.with(&[given]).calling("text"), Code::atom("\"\"")),
         false => (given.clone(), LANGUAGE.number(f64::NAN)),
     };
     let value = Code { is_integer: false, ..value };

@@ -307,16 +307,24 @@ fn the_call_is_an_interface() {
         model.provenance.parameters["settings"] =
             serde_json::json!({ "feature_ms": { "value": { "m": 1e-6, "entropy": ms }, "from": "log" } });
         let targets = [&RUST, &C, &PYTHON];
-        let report = generate(&Request { ranked: true, ..Request::new(&model, &targets, folder.path()) }).unwrap();
-        let names: Vec<Vec<&str>> = report.generated.iter().map(|generated| {
-            generated.output.signature.iter().map(|(_, name)| name.as_str()).collect()
-        }).collect();
+        let report =
+            generate(&Request { ranked: true, ..Request::new(&model, &targets, folder.path()) }).unwrap();
+        let names: Vec<Vec<&str>> = report
+            .generated
+            .iter()
+            .map(|generated| generated.output.signature.iter().map(|(_, name)| name.as_str()).collect())
+            .collect();
         assert!(names.iter().all(|other| *other == names[0]), "{names:?}");
         let call = "from small import choose, ranked, choose_among; v = dict(m=6.0, k=2, dtype='half', entropy=9.0)\n\
                     print(choose(**{n: v[n] for n in __import__('small').FEATURES}) is not None)";
         let output = Command::new("python3").args(["-B", "-c", call]).current_dir(folder.path()).output();
         if let Ok(output) = output {
-            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "True", "{}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout).trim(),
+                "True",
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
         }
         names[0].iter().map(ToString::to_string).collect()
     };
@@ -343,7 +351,8 @@ fn a_crate_has_another_name_than_the_package_around_it() {
     let library = folder.path();
     fs::create_dir(library.join("src")).unwrap();
     fs::write(library.join("src/lib.rs"), "").unwrap();
-    fs::write(library.join("Cargo.toml"), "[package]\nname = \"small\"\nedition = \"2024\"\n[workspace]\n").unwrap();
+    fs::write(library.join("Cargo.toml"), "[package]\nname = \"small\"\nedition = \"2024\"\n[workspace]\n")
+        .unwrap();
     let model = model(&["a"]);
     let report = generate(&Request::new(&model, &[&RUST, &C], &library.join("generated"))).unwrap();
     let places: Vec<&Path> = report.generated.iter().map(|files| files.output.place.as_path()).collect();
@@ -510,7 +519,7 @@ fn a_full_disk_costs_nothing() {
         }
     }
     let _mounted = Mounted(&disk);
-    let small = models::model(&mut Pcg64::seed_from_u64(3), "Narrow", 2, 10);
+    let small = Model { heuristic: "Narrow".to_owned(), ..model(&["a"]) };
     write(&small, &disk).unwrap();
     let before = fs::read(disk.join("narrow/src/lib.rs")).unwrap();
     let mut rng = Pcg64::seed_from_u64(4);

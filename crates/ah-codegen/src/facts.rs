@@ -408,8 +408,8 @@ pub fn opposite(op: Comparison) -> Comparison {
 
 #[cfg(test)]
 mod tests {
-    use ah_types::expr::parse;
-    use ah_types::{Feature, Features, Schema, Value};
+    use ah_model::expr::parse;
+    use ah_model::{Feature, Features, Schema, Value};
     use rand::seq::IndexedRandom;
     use rand::{Rng, SeedableRng};
     use rand_pcg::Pcg64;

@@ -300,7 +300,7 @@ fn the_call_is_an_interface() {
     let by_m = split(features.clone(), 0, 5.0);
     let by_k = split(features.clone(), 1, 5.0);
     let by_entropy = split(features, 3, 5.0);
-    let constant = Model { tree: ah_types::Tree { nodes: vec![by_m.tree.nodes[1].clone()] }, ..by_m.clone() };
+    let constant = Model { tree: ah_model::Tree { nodes: vec![by_m.tree.nodes[1].clone()] }, ..by_m.clone() };
     let calls = |model: &Model, ms: f64| -> Vec<String> {
         let mut model = model.clone();
         model.categories[2] = vec!["half".into(), "float".into()];
@@ -448,11 +448,11 @@ fn what_a_feature_has_computed_is_not_computed_again() {
 fn a_part_that_code_reads_keeps_its_name() {
     let derived = [("ratio", "m / n"), ("band", "m / n > 4 and ratio < 8"), ("twice", "ratio * 2 + m / n")];
     let derived =
-        derived.map(|(name, text)| ah_types::DerivedFeature { name: name.into(), expression: text.into() });
+        derived.map(|(name, text)| ah_model::DerivedFeature { name: name.into(), expression: text.into() });
     let logged = Schema::new(["m", "n"].map(Feature::numerical)).unwrap();
     let features = Features::new(logged, &derived).unwrap();
     let mut model = split(features, 4, 15.0);
-    let banded = ah_types::Test::is_in(3, vec!["True".into()]);
+    let banded = ah_model::Test::is_in(3, vec!["True".into()]);
     let [one, two] = [1, 2].map(|at| model.tree.nodes[at].clone());
     let twice = model.tree.nodes[0].clone();
     let right_of = |node: Node, right| match node {

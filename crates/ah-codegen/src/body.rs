@@ -22,13 +22,6 @@ pub struct Evidence {
     worst: f64,
 }
 
-/// Two paths with the same result may be one, whatever training saw.
-impl PartialEq for Evidence {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 impl Evidence {
     fn new(leaf: &Leaf, ranked: &RankedChoice) -> Self {
         let log_slowdown = ranked.slowdown.ln() * leaf.samples as f64;
@@ -56,7 +49,7 @@ impl Evidence {
 }
 
 /// A part of a body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Step {
     /// A variable gets a value; `slot` is the feature that it holds.
     Let {
@@ -71,6 +64,21 @@ pub enum Step {
         then: Vec<Step>,
     },
     Return(Outcome, Option<Evidence>),
+}
+
+/// Returns true for steps that do the same, whatever training saw on their paths.
+fn do_the_same(some: &[Step], others: &[Step]) -> bool {
+    let is_same = |pair| match pair {
+        (Step::Return(a, _), Step::Return(b, _)) => a == b,
+        (Step::If { condition, then }, Step::If { condition: other, then: steps }) => {
+            condition == other && do_the_same(then, steps)
+        }
+        (Step::Let { name, value, .. }, Step::Let { name: other, value: same, .. }) => {
+            name == other && value == same
+        }
+        _ => false,
+    };
+    some.len() == others.len() && some.iter().zip(others).all(is_same)
 }
 
 /// The steps of one function.
@@ -385,7 +393,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             if let Step::If { condition: next, then } = &step
                 && matches!(then[..], [Step::Return(..)])
                 && let Some(Step::If { condition, then: other }) = kept.last_mut()
-                && then == other
+                && do_the_same(then, other)
                 && self.read_better_joined(condition, next)
             {
                 *condition = self.or(condition, next);
@@ -413,7 +421,7 @@ const JOINED: usize = 76;
 
 /// Returns one list of steps for two sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
-    if left == right {
+    if do_the_same(&left, &right) {
         return pooled(left, right);
     }
     let size = |steps: &[Step]| {

@@ -1,6 +1,6 @@
 //! C: one header for C99, C++ and CUDA. It needs no other file, and allocates nothing.
 
-use ah_model::Error;
+use ah_model::{Error, Target};
 use std::path::Path;
 
 use ah_model::expr::Type;
@@ -9,11 +9,12 @@ use crate::code::{Binds, Form};
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{C_NAMES, C_WORDS};
 use crate::skeleton;
-use crate::target::{Output, Request, Target};
+use crate::target::{Generator, Output, Request};
 use crate::text::c_string;
 
 /// A header for C, C++ and CUDA.
-pub const C: Target = Target { name: "c", usage, endings: &["h", "hh", "hpp", "hxx", "cuh"], files };
+pub const C: Generator =
+    Generator { target: Target::C, usage, endings: &["h", "hh", "hpp", "hxx", "cuh"], files };
 
 /// How C writes code.
 static LANGUAGE: Language = Language {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ah_cli::arguments::{TerminalFlags, one_of};
 use clap::{Parser, ValueEnum};
 
-use crate::{TARGETS, Target, WriteMode};
+use crate::{GENERATORS, Generator, WriteMode};
 
 /// Turn a learned model into source code.
 ///
@@ -21,8 +21,8 @@ pub struct Arguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
     /// What to generate, separated by commas [default: what the model was learned for, else rust]
-    #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = one_of(TARGETS.each_ref().map(|target| (target.name, target))))]
-    pub target: Vec<&'static Target>,
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = one_of(GENERATORS.each_ref().map(|generator| (generator.target.name(), generator))))]
+    pub target: Vec<&'static Generator>,
     /// The folder below which everything is written
     #[arg(long, value_name = "DIR", default_value = "generated")]
     pub out: PathBuf,

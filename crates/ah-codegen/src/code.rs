@@ -115,7 +115,8 @@ impl Code {
     /// Returns a call of `function`.
     pub fn call(function: &str, arguments: &[&Self]) -> Self {
         let texts: Vec<&str> = arguments.iter().map(|a| a.text.as_str()).collect();
-        Self::atom(format!("{function}({})", texts.join(", "))).reading(arguments)
+        let code = Self::atom(format!("{function}({})", texts.join(", "))).reading(arguments);
+        if function.starts_with("math.") { code.calling("math") } else { code }
     }
 
     /// Returns an operator that groups to the left, with its operands.

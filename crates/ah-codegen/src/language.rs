@@ -19,8 +19,8 @@ pub enum Outcome {
 
 /// How a language writes code.
 pub struct Language {
-    /// The cases of features and of choices.
-    pub cases: [Case; 2],
+    /// The cases of logged features, of derived ones and of choices.
+    pub cases: [Case; 3],
     /// The language's words, and the names of the file itself.
     pub reserved: [&'static str; 2],
     /// Logged features are fields, so they never meet the file's own names.
@@ -90,7 +90,7 @@ pub struct Language {
 
 /// The words that most languages share.
 pub const BASE: Language = Language {
-    cases: [Case::Kept, Case::Snake],
+    cases: [Case::Kept, Case::Kept, Case::Snake],
     reserved: [""; 2],
     has_fields: true,
     is_typed: true,

@@ -1,8 +1,8 @@
 //! Turns a learned model into source code that a person could have written: plan → print → write.
 //!
 //! Begin at [`generate`]. `plan.rs` chooses between branches and tables. `body.rs` builds the branches as conditions with early
-//! returns, by what each path has decided (`facts.rs`). `expression.rs` prints expressions for every language. Each [`Target`] is
-//! one file, with a skeleton in `templates/` and a line in [`TARGETS`]. `write.rs` replaces each file on disk as a whole.
+//! returns, by what each path has decided (`facts.rs`). `expression.rs` prints expressions for every language. Each [`Generator`] is
+//! one file, with a skeleton in `templates/` and a line in [`GENERATORS`]. `write.rs` replaces each file on disk as a whole.
 //!
 //! Generated code decides as [`Model::decide`](ah_model::Model::decide) does, to the last bit, and declines exactly where it declines; the
 //! tests build the code and compare. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
@@ -42,18 +42,18 @@ mod write;
 
 use std::path::Path;
 
-use ah_model::Model;
+use ah_model::{Model, Target};
 
 pub use ah_model::Error;
 pub use c::C;
 pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use rust::RUST;
 pub use table::TABLE;
-pub use target::{Output, Request, Target, WriteMode};
+pub use target::{Generator, Output, Request, WriteMode};
 pub use write::{GeneratedFiles, Report, difference};
 
 /// All targets.
-pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
+pub static GENERATORS: [Generator; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
 
 /// Generates source code from a model.
 ///
@@ -64,24 +64,24 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     request.model.validate()?;
     check_into(request.into, request.targets)?;
     let learned = learned_for(request.model);
-    let is_unfit = |target: &&&Target| !learned.is_empty() && !learned.contains(&target.name.into());
+    let is_unfit = |generator: &&&Generator| !learned.is_empty() && !learned.contains(&generator.target);
     // Before the first file is written.
-    if let Some(Target { name, .. }) = request.targets.iter().find(is_unfit).filter(|_| !request.force) {
-        let learned = learned.join(", ");
+    if let Some(generator) = request.targets.iter().find(is_unfit).filter(|_| !request.force) {
+        let name = generator.target.name();
+        let learned = learned.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
         return Err(Error::Invalid(format!(
             "--target {name}: the model was learned for {learned}, where a decision has another price; learn it with \
              ah-train --target {name}, or write it anyway with --force"
         )));
     }
     let mut report = Report { mode: request.mode, generated: Vec::new() };
-    for target in request.targets {
-        let names_choices =
-            ah_model::Target::NAMES.iter().any(|(name, asks)| *name == target.name && asks.names_choices());
-        let ranked = request.ranked || request.runtime.is_some() || names_choices;
-        let output = (target.files)(&Request { ranked, ..*request })?;
+    for generator in request.targets {
+        let target = generator.target;
+        let ranked = request.ranked || request.runtime.is_some() || target.names_choices();
+        let output = (generator.files)(&Request { ranked, ..*request })?;
         let package = names::package(request.model);
-        let usage = (target.usage)(&output.place, &package);
-        report.generated.push(GeneratedFiles::write(target.name, usage, output, request.mode)?);
+        let usage = (generator.usage)(&output.place, &package);
+        report.generated.push(GeneratedFiles::write(target.name(), usage, output, request.mode)?);
     }
     Ok(report)
 }
@@ -90,12 +90,12 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
 ///
 /// # Errors
 /// There are several targets, or the file has the ending of another language.
-pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error> {
+pub fn check_into(into: Option<&Path>, targets: &[&Generator]) -> Result<(), Error> {
     match (into, targets) {
         (None, _) => Ok(()),
         (Some(path), [target]) if target.writes(path) => Ok(()),
         (Some(path), [target]) => {
-            let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.name);
+            let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.target.name());
             Err(Error::Usage(format!(
                 "--into {path}: expected a file that ends in .{expected} for the target {name}; name another file, or give \
                  its --target"
@@ -109,23 +109,23 @@ pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error>
 }
 
 /// Returns the names of the features that a caller of this code gives; `None` for a target that reads more than a model.
-pub fn given<'m>(model: &'m Model, target: &Target) -> Option<Vec<&'m str>> {
-    let output = (target.files)(&Request::new(model, &[], Path::new(""))).ok()?;
+pub fn given<'m>(model: &'m Model, generator: &Generator) -> Option<Vec<&'m str>> {
+    let output = (generator.files)(&Request::new(model, &[], Path::new(""))).ok()?;
     let name = |(slot, _): (usize, String)| model.features.base().features()[slot].name.as_str();
     Some(output.signature.into_iter().map(name).collect())
 }
 
 /// Returns the targets that a model was learned for, of those that write a file with the ending of `into` if there is one; else
 /// [`RUST`].
-pub fn targets_of(model: &Model, into: Option<&Path>) -> Vec<&'static Target> {
+pub fn targets_of(model: &Model, into: Option<&Path>) -> Vec<&'static Generator> {
     let learned = learned_for(model);
-    let of_model = TARGETS.iter().filter(|target| learned.contains(&target.name.into()));
-    let targets: Vec<&Target> =
+    let of_model = GENERATORS.iter().filter(|generator| learned.contains(&generator.target));
+    let targets: Vec<&Generator> =
         of_model.filter(|target| into.is_none_or(|path| target.writes(path))).collect();
     if targets.is_empty() { vec![&RUST] } else { targets }
 }
 
 /// Returns the targets that a model was learned for, by its record; a model without a record is for all of them.
-fn learned_for(model: &Model) -> Vec<String> {
+fn learned_for(model: &Model) -> Vec<Target> {
     model.setting("target", "value").unwrap_or_default()
 }

@@ -15,6 +15,8 @@ pub enum Case {
     Snake,
     /// `ArithIntensity`
     Camel,
+    /// `arithIntensity`
+    Mixed,
     /// The name itself if it is an identifier; else its words joined by `_`.
     Kept,
 }
@@ -42,7 +44,8 @@ impl Namer {
     /// Returns an identifier of at most `longest` characters. A word of the language gets `_` behind it, a taken one a number.
     pub fn give(&mut self, name: &str, stem: &str, longest: usize) -> String {
         let base = self.base(name, stem, longest);
-        let is_apart = self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit());
+        let is_apart =
+            matches!(self.case, Case::Camel | Case::Mixed) && !base.ends_with(|c: char| c.is_ascii_digit());
         let separator = if is_apart { "" } else { "_" };
         let (mut identifier, base) = (base.clone(), base.trim_end_matches('_'));
         for number in 2.. {
@@ -97,10 +100,11 @@ pub fn identifier(name: &str, case: Case, stem: &str) -> String {
         let is_digit = |c: char| c.is_ascii_digit();
         // `16_64` must not become `1664`.
         let are_numbers = base.ends_with(is_digit) && word.starts_with(is_digit);
-        if case == Case::Camel {
+        let is_joined = matches!(case, Case::Camel | Case::Mixed);
+        if case == Case::Camel || case == Case::Mixed && !base.is_empty() {
             word[..1].make_ascii_uppercase();
         }
-        if !base.is_empty() && (case != Case::Camel || are_numbers) {
+        if !base.is_empty() && (!is_joined || are_numbers) {
             base.push('_');
         }
         base += &word;
@@ -156,19 +160,19 @@ pub struct Names {
 }
 
 impl Names {
-    /// Gives identifiers to the features that the caller gives or the code may read, and to the choices, each group in its case. `reserved` are the words
+    /// Gives identifiers to the features that the caller gives or the code may read, and to the choices, logged features, derived ones and choices each in their case. `reserved` are the words
     /// of the language and the names of the file; features that are fields (`has_fields`) meet only the former.
     ///
     /// # Errors
     /// A sentence if two logged features would have one identifier.
     pub fn new(
         model: &Model,
-        cases: [Case; 2],
+        cases: [Case; 3],
         reserved: &[&'static str; 2],
         has_fields: bool,
     ) -> Result<Self, String> {
         let used = model.reads();
-        let mut namer = Namer::new(cases[0], reserved);
+        let mut namer = Namer::new(cases[1], reserved);
         let mut logged = has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
         let base = model.features.base().len();
         let mut features: Vec<String> = Vec::new();
@@ -194,7 +198,7 @@ impl Names {
                 ));
             });
         }
-        let mut namer = Namer::new(cases[1], reserved);
+        let mut namer = Namer::new(cases[2], reserved);
         let choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
         Ok(Self { package: package(model), features, choices })
     }

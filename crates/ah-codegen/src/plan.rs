@@ -54,6 +54,16 @@ impl Planned {
         self.given.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
     }
 
+    /// Returns whether the file reads the library of mathematics, where these helpers of it do.
+    pub fn needs_math(&self, helpers: &[&str]) -> bool {
+        let has_infinity = |code: &TableCode| {
+            !code.tables.boosters.first_rows.is_empty()
+                || code.tables.nodes.iter().any(|node| !node.1.is_finite())
+        };
+        let is_called = |name: &&str| *name == "math" || helpers.contains(name);
+        self.helpers().iter().any(is_called) || self.tables.as_ref().is_some_and(has_infinity)
+    }
+
     /// Returns the helpers that the code calls.
     pub fn helpers(&self) -> Vec<&str> {
         self.reads.iter().filter_map(|name| name.strip_suffix("()")).collect()
@@ -206,7 +216,7 @@ impl TableCode {
         insert("boosted_columns", boosters.columns.iter().map(column).collect());
         insert("thresholds", boosters.thresholds.iter().map(|x| syntax.float(*x)).collect());
         insert("splits", boosters.splits.iter().map(split).collect());
-        insert("masks", masks.iter().flat_map(|m| m.0).map(|mask| format!("0x{mask:x}u")).collect());
+        insert("masks", masks.iter().flat_map(|m| m.0).map(|mask| format!("0x{mask:x}")).collect());
         insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
         insert("rows", boosters.rows.iter().map(|row| (syntax.lanes)(&row.0)).collect());
         values.insert("columns", &self.columns.iter().map(|code| &code.text).collect::<Vec<_>>());

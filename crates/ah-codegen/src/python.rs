@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use ah_model::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, fields};
+use ah_model::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, Target, fields};
 
 use crate::code::{Binds, Code, Form};
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::page::wrapped;
-use crate::plan::{Planned, TableCode};
+use crate::plan::Planned;
 use crate::skeleton;
-use crate::target::{Output, Request, Target, stem};
+use crate::target::{Generator, Output, Request, stem};
 use crate::text::{python_string, shown};
 
 /// How Python writes code.
@@ -82,7 +82,7 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
         }
         ("abs", _) => Some(Code::call(function, operands)),
         ("floor" | "ceil", _) => {
-            let call = Code::call(&format!("math.{function}"), operands).calling("math");
+            let call = Code::call(&format!("math.{function}"), operands);
             Some(Code { is_integer: true, ..call })
         }
         _ => None,
@@ -126,11 +126,7 @@ fn values(request: &Request<'_>, gives_all: bool) -> Result<(tera::Context, Name
     let parameters =
         |slots: &BTreeSet<usize>| listed(slots.iter().map(|slot| names.feature(*slot).to_owned()));
     let features = planned.given.iter().map(|slot| &model.features.base().features()[*slot].name);
-    let helpers = planned.helpers();
-    let has_infinity = |code: &TableCode| code.tables.nodes.iter().any(|node| !node.1.is_finite());
-    let needs_math = ["math", "ceil", "ctz", "floor", "log2"].iter().any(|name| helpers.contains(name))
-        || planned.tables.as_ref().is_some_and(|code| has_infinity(code) || !model.boosters.is_empty());
-    values.insert("needs_math", &needs_math);
+    values.insert("needs_math", &planned.needs_math(&["ceil", "ctz", "floor", "log2"]));
     let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
     let inserted = [
         ("device_shown", device.unwrap_or_default()),
@@ -223,16 +219,16 @@ fn foreign_choices(model: &Model) -> Option<String> {
 }
 
 /// A module without dependencies.
-pub const PYTHON: Target = Target {
-    name: "python",
+pub const PYTHON: Generator = Generator {
+    target: Target::Python,
     usage: |place, _| format!("ask it: from {} import choose", stem(place)),
     endings: &["py"],
     files: |request| file(request, "python/module.py", ""),
 };
 
 /// A module with a function for `triton.autotune(prune_configs_by={"early_config_prune": …})`.
-pub const TRITON: Target = Target {
-    name: "triton",
+pub const TRITON: Generator = Generator {
+    target: Target::Triton,
     usage: |place, _| {
         let (file, module) = (place.to_string_lossy(), stem(place));
         format!(
@@ -244,8 +240,8 @@ pub const TRITON: Target = Target {
 };
 
 /// A module with a preprocessing function for `torch._inductor.select_algorithm`.
-pub const INDUCTOR: Target = Target {
-    name: "inductor",
+pub const INDUCTOR: Generator = Generator {
+    target: Target::Inductor,
     usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
     endings: &["py"],
     files: |request| {
@@ -255,8 +251,8 @@ pub const INDUCTOR: Target = Target {
 };
 
 /// One file for PyTorch's own folder of learned heuristics, `torch/_inductor/autoheuristic/artifacts/`.
-pub const PYTORCH: Target = Target {
-    name: "pytorch",
+pub const PYTORCH: Generator = Generator {
+    target: Target::Pytorch,
     usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     endings: &["py"],
     files: |request| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ah_model::expr::Type;
-use ah_model::{Error, FeatureKind, FieldValue, Model, fields};
+use ah_model::{Error, FeatureKind, FieldValue, Model, Target, fields};
 use serde_json::json;
 
 use crate::code::{Binds, Code, Form};
@@ -13,15 +13,15 @@ use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, RUST_NAMES, RUST_WORDS};
 use crate::page::mark;
 use crate::skeleton;
-use crate::target::{Output, Request, Target, stem};
+use crate::target::{Generator, Output, Request, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
-pub const RUST: Target = Target { name: "rust", usage, endings: &["rs"], files };
+pub const RUST: Generator = Generator { target: Target::Rust, usage, endings: &["rs"], files };
 
 /// How Rust writes code.
 static LANGUAGE: Language = Language {
-    cases: [Case::Snake, Case::Camel],
+    cases: [Case::Snake, Case::Snake, Case::Camel],
     reserved: [RUST_WORDS, RUST_NAMES],
     types: ["i64", "f64", "bool", "&'a str"],
     documented: [markup, sentence, code],

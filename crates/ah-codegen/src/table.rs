@@ -7,21 +7,21 @@
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
 use ah_model::shown::{listed, quoted};
-use ah_model::{ChoiceId, Error, Model, Value, fields};
+use ah_model::{ChoiceId, Error, Model, Target, Value, fields};
 use ah_types::log::Log;
 use ah_types::median;
 use serde_json::{Map, json};
 
 use crate::names::package;
 use crate::page::mark;
-use crate::target::{Output, Target};
+use crate::target::{Generator, Output};
 
 /// The feature of a log that names the default of each input.
 const DEFAULT: &str = "default";
 
 /// A table of decisions for programs that read one.
-pub const TABLE: Target = Target {
-    name: "table",
+pub const TABLE: Generator = Generator {
+    target: Target::Table,
     usage: |_, _| "each row has its proof, or why it keeps the default".to_owned(),
     endings: &["json"],
     files: |request| {

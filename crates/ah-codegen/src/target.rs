@@ -1,16 +1,16 @@
-//! Targets, languages and programs that read generated files; and what is asked of them.
+//! Generators, one for each target with files of its own; and what is asked of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ah_model::{Error, Model};
+use ah_model::{Error, Model, Target};
 use ah_types::log::Log;
 
-/// A language or a program that reads generated files.
+/// Generates the files of a target.
 #[derive(Debug)]
-pub struct Target {
-    /// Its name on the command line.
-    pub name: &'static str,
+pub struct Generator {
+    /// The target.
+    pub target: Target,
     /// Returns how a program uses what was written at this place, in half a sentence; functions of C begin with the heuristic's
     /// identifier.
     pub(crate) usage: fn(&Path, &str) -> String,
@@ -20,7 +20,7 @@ pub struct Target {
     pub(crate) files: fn(&Request<'_>) -> Result<Output, Error>,
 }
 
-impl Target {
+impl Generator {
     /// Returns whether the name of a file has the ending of this target's one.
     pub(crate) fn writes(&self, path: &Path) -> bool {
         let ending = path.extension().unwrap_or_default();
@@ -34,7 +34,7 @@ pub struct Request<'a> {
     /// The model.
     pub model: &'a Model,
     /// The targets.
-    pub targets: &'a [&'a Target],
+    pub targets: &'a [&'a Generator],
     /// The folder below which everything is written.
     pub out: &'a Path,
     /// The file that is written instead, as a module of the author's own library.
@@ -56,7 +56,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Requests the files of these targets below `out`, written, without extras.
-    pub fn new(model: &'a Model, targets: &'a [&'a Target], out: &'a Path) -> Self {
+    pub fn new(model: &'a Model, targets: &'a [&'a Generator], out: &'a Path) -> Self {
         let (mode, into, runtime, license, rows) = (WriteMode::Write, None, None, None, None);
         Self { model, targets, out, into, mode, ranked: false, runtime, license, force: false, rows }
     }

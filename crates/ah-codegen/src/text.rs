@@ -79,7 +79,15 @@ pub fn c_string(text: &str) -> String {
 
 /// Returns a string literal of Python, escaped like [`rust_string`].
 pub fn python_string(text: &str) -> String {
-    let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
+    escaped_between(if text.contains('"') && !text.contains('\'') { '\'' } else { '"' }, text)
+}
+
+/// Returns a string literal of Go.
+pub fn go_string(text: &str) -> String {
+    escaped_between('"', text)
+}
+
+fn escaped_between(quote: char, text: &str) -> String {
     let mut literal = String::from(quote);
     for c in text.chars() {
         match c {

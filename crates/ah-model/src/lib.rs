@@ -66,7 +66,7 @@ pub use model::{
 pub use named::named;
 pub use objective::Objective;
 pub use row::Row;
-pub use target::Target;
+pub use target::{Target, TargetRow, Timing};
 pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, contains, goes_left};
 pub use unsure::Unsure;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::named::named;
 
-/// The language or program that asks a model.
+/// The language or program that asks a model. [`Target::ROWS`] has what the crates know of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "String")]
 pub enum Target {
@@ -26,47 +26,97 @@ pub enum Target {
     ModelFile,
 }
 
+/// What the crates know of a target.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetRow {
+    /// The target.
+    pub target: Target,
+    /// The name, as `--target` takes it.
+    pub name: &'static str,
+    /// The target in a sentence: "a decision takes 1 us in Rust".
+    pub words: &'static str,
+    /// What a decision costs a run.
+    pub timing: Timing,
+    /// Whether the program always says which choices it can run, so rankings are part of its file. It finds the features by their
+    /// names too.
+    pub names_choices: bool,
+}
+
+/// What a decision costs a run of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Each run waits for a function of Rust.
+    Rust,
+    /// Each run waits for a function of C, or of a language that is as fast.
+    C,
+    /// Each run waits for a function of Python.
+    Python,
+    /// Each run waits for `ah-runtime`, which executes the model file.
+    ModelFile,
+    /// The program asks once for each compilation or new key, and keeps the answer: no run waits.
+    Once,
+}
+
+const fn row(
+    target: Target,
+    name: &'static str,
+    words: &'static str,
+    timing: Timing,
+    names_choices: bool,
+) -> TargetRow {
+    TargetRow { target, name, words, timing, names_choices }
+}
+
 impl Target {
-    /// All targets by name.
-    pub const NAMES: [(&str, Self); 8] = [
-        ("rust", Self::Rust),
-        ("python", Self::Python),
-        ("c", Self::C),
-        ("pytorch", Self::Pytorch),
-        ("triton", Self::Triton),
-        ("inductor", Self::Inductor),
-        ("table", Self::Table),
-        ("model-file", Self::ModelFile),
+    /// All targets, in the order of the type.
+    pub const ROWS: [TargetRow; 8] = [
+        row(Self::Rust, "rust", "in Rust", Timing::Rust, false),
+        row(Self::Python, "python", "in Python", Timing::Python, false),
+        row(Self::C, "c", "in C", Timing::C, false),
+        row(Self::Pytorch, "pytorch", "in PyTorch's compiler", Timing::Once, true),
+        row(Self::Triton, "triton", "in Triton's autotuner", Timing::Once, true),
+        row(Self::Inductor, "inductor", "in Inductor", Timing::Once, true),
+        row(Self::Table, "table", "by table", Timing::Once, false),
+        row(Self::ModelFile, "model-file", "by the model file", Timing::ModelFile, false),
     ];
+
+    /// All targets by name.
+    pub const NAMES: [(&str, Self); Self::ROWS.len()] = {
+        let (mut names, mut at) = ([("", Self::Rust); Self::ROWS.len()], 0);
+        while at < names.len() {
+            names[at] = (Self::ROWS[at].name, Self::ROWS[at].target);
+            at += 1;
+        }
+        names
+    };
+
+    fn row(self) -> TargetRow {
+        Self::ROWS[self as usize]
+    }
 
     /// Returns the name, as `--target` takes it.
     pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize].0
+        self.row().name
     }
 
-    /// Returns the target in a sentence: "a decision takes 1 us in Rust".
+    /// Returns the target in a sentence.
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Rust => "in Rust",
-            Self::Python => "in Python",
-            Self::C => "in C",
-            Self::Pytorch => "in PyTorch's compiler",
-            Self::Triton => "in Triton's autotuner",
-            Self::Inductor => "in Inductor",
-            Self::Table => "by table",
-            Self::ModelFile => "by the model file",
-        }
+        self.row().words
     }
 
-    /// Returns whether every run of the program waits for the answer. The others ask once for each compilation or new
-    /// key, and keep the answer.
+    /// Returns what a decision costs a run.
+    pub fn timing(self) -> Timing {
+        self.row().timing
+    }
+
+    /// Returns whether every run of the program waits for the answer.
     pub fn asks_each_run(self) -> bool {
-        matches!(self, Self::Rust | Self::Python | Self::C | Self::ModelFile)
+        self.timing() != Timing::Once
     }
 
-    /// Returns whether the program always says which choices it can run, so rankings are part of its file.
+    /// Returns whether the program always says which choices it can run.
     pub fn names_choices(self) -> bool {
-        matches!(self, Self::Pytorch | Self::Triton | Self::Inductor)
+        self.row().names_choices
     }
 }
 
@@ -75,5 +125,18 @@ impl TryFrom<String> for Target {
 
     fn try_from(name: String) -> Result<Self, String> {
         named("a target", &Self::NAMES, &name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_stands_at_its_target() {
+        for row in Target::ROWS {
+            assert_eq!((row.target.name(), row.target.words()), (row.name, row.words));
+            assert_eq!(Target::try_from(row.name.to_owned()), Ok(row.target));
+        }
     }
 }

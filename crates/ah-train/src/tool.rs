@@ -116,7 +116,7 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
 
 /// Returns which features the callers of this target's code give now and did not give before, in a sentence, and which no longer.
 fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
-    let target = ah_codegen::TARGETS.iter().find(|other| other.name == target)?;
+    let target = ah_codegen::GENERATORS.iter().find(|other| other.target.name() == target)?;
     let [before, now] = [ah_codegen::given(old, target)?, ah_codegen::given(new, target)?];
     let only = |some: &[&str], others: &[&str]| {
         Some(listed(some.iter().filter(|name| !others.contains(name)))).filter(|names| !names.is_empty())
@@ -128,7 +128,7 @@ fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
         format!(
             "the call changes ({}): callers {change}. Code takes every feature of the log, but one that takes time to compute \
              only where it reads it",
-            target.name
+            target.target.name()
         )
     })
 }
@@ -162,8 +162,8 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
 }
 
 /// Returns the targets for which there is code to generate: a model file needs none, and a table a log with its inputs.
-fn generated_targets(targets: &[Target]) -> Vec<&'static ah_codegen::Target> {
-    let code = |target: &Target| ah_codegen::TARGETS.iter().find(|code| code.name == target.name());
+fn generated_targets(targets: &[Target]) -> Vec<&'static ah_codegen::Generator> {
+    let code = |target: &Target| ah_codegen::GENERATORS.iter().find(|code| code.target == *target);
     targets.iter().filter(|target| **target != Target::Table).filter_map(code).collect()
 }
 

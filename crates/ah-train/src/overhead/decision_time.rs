@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_model::Target;
+use ah_model::{Target, Timing};
 
 /// The parts of a model that one path visits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,12 +50,12 @@ const SMALL_NS: [(&str, f64); 3] = [("rust", 2.5), ("c", 2.5), ("python", 78.0)]
 /// Returns the language whose small decision is the unit of a target, and the times of its parts; `None` for a target
 /// that asks once and keeps the answer, so that no run waits for it.
 fn parts(target: Target) -> Option<(&'static str, &'static Parts)> {
-    match target {
-        Target::Rust => Some(("rust", &RUST)),
-        Target::C => Some(("c", &C)),
-        Target::Python => Some(("python", &PYTHON)),
-        Target::ModelFile => Some(("rust", &MODEL_FILE)),
-        Target::Pytorch | Target::Triton | Target::Inductor | Target::Table => None,
+    match target.timing() {
+        Timing::Rust => Some(("rust", &RUST)),
+        Timing::C => Some(("c", &C)),
+        Timing::Python => Some(("python", &PYTHON)),
+        Timing::ModelFile => Some(("rust", &MODEL_FILE)),
+        Timing::Once => None,
     }
 }
 

@@ -68,7 +68,7 @@ pub enum Step {
 
 /// Returns true for steps that do the same, whatever training saw on their paths.
 fn do_the_same(some: &[Step], others: &[Step]) -> bool {
-    let is_same = |pair| match pair {
+    let is_same = |pair: (&Step, &Step)| match pair {
         (Step::Return(a, _), Step::Return(b, _)) => a == b,
         (Step::If { condition, then }, Step::If { condition: other, then: steps }) => {
             condition == other && do_the_same(then, steps)

@@ -26,6 +26,7 @@ mod cli;
 mod code;
 mod expression;
 mod facts;
+mod go;
 mod language;
 mod names;
 mod page;
@@ -46,6 +47,7 @@ use ah_model::{Model, Target};
 
 pub use ah_model::Error;
 pub use c::C;
+pub use go::GO;
 pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use rust::RUST;
 pub use table::TABLE;
@@ -53,7 +55,7 @@ pub use target::{Generator, Output, Request, WriteMode};
 pub use write::{GeneratedFiles, Report, difference};
 
 /// All targets.
-pub static GENERATORS: [Generator; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
+pub static GENERATORS: [Generator; 8] = [RUST, C, GO, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
 
 /// Generates source code from a model.
 ///

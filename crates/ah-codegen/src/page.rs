@@ -145,6 +145,10 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     if let Some(precondition) = &model.precondition {
         lines.push(format!("Precondition: {}.", shown(&precondition.expression)));
     }
+    for source in &model.provenance.sources {
+        let hash = shown(source.blake3.get(..16).unwrap_or(&source.blake3));
+        lines.push(format!("Its choices were measured from {} (BLAKE3 {hash}…).", shown(&source.file)));
+    }
     let log = |log: &LogRecord| {
         let hash = shown(log.blake3.get(..16).unwrap_or(&log.blake3));
         format!("{} rows of {} (BLAKE3 {hash}…)", log.rows, shown(&log.file))

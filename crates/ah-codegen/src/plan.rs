@@ -56,12 +56,15 @@ impl Planned {
 
     /// Returns whether the file reads the library of mathematics, where these helpers of it do.
     pub fn needs_math(&self, helpers: &[&str]) -> bool {
-        let has_infinity = |code: &TableCode| {
-            !code.tables.boosters.first_rows.is_empty()
-                || code.tables.nodes.iter().any(|node| !node.1.is_finite())
-        };
+        let has_infinity = |code: &TableCode| code.tables.nodes.iter().any(|node| !node.1.is_finite());
         let is_called = |name: &&str| *name == "math" || helpers.contains(name);
-        self.helpers().iter().any(is_called) || self.tables.as_ref().is_some_and(has_infinity)
+        let is_called = self.helpers().iter().any(is_called);
+        is_called || self.is_boosted() || self.tables.as_ref().is_some_and(has_infinity)
+    }
+
+    /// Returns whether the file adds up trees.
+    pub fn is_boosted(&self) -> bool {
+        self.tables.as_ref().is_some_and(|code| !code.tables.boosters.first_rows.is_empty())
     }
 
     /// Returns the helpers that the code calls.

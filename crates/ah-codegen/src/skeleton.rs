@@ -91,7 +91,7 @@ pub fn values(
         "license": request.license.map(shown),
         "ranked": request.ranked,
         "tables": planned.tables.is_some(),
-        "boosters": planned.tables.is_some() && !model.boosters.is_empty(),
+        "boosters": planned.is_boosted(),
         "helpers": planned.helpers(),
         "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
@@ -107,7 +107,7 @@ pub fn values(
         "leaf": guarded(&planned.leaf),
         "leaf_reads": planned.leaf.reads_input,
         "rankings": planned.rankings.iter().map(ranking).collect::<Vec<_>>(),
-        "condition_steps": print(&planned.conditions.0, 1, true),
+        "condition_steps": print(&planned.conditions.0, level, true),
         "conditions_read": planned.conditions.0.reads_input,
         "conditions": planned.conditions.1.iter().map(condition).collect::<Vec<_>>(),
     }))

@@ -61,7 +61,7 @@ pub use fields::{FieldValue, fields};
 pub use host::this_cpu;
 pub use model::{
     BoosterTables, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance, ROW_NUMBERS,
-    Reached, ScoreRow, ScoreTree, Sums, Tables,
+    Reached, ScoreRow, ScoreTree, SourceRecord, Sums, Tables,
 };
 pub use named::named;
 pub use objective::Objective;

@@ -14,6 +14,8 @@ pub enum Target {
     Python,
     /// A C or C++ program, by a generated header.
     C,
+    /// A Go program, by a generated package.
+    Go,
     /// PyTorch's AutoHeuristic, by a generated file in its form.
     Pytorch,
     /// Triton's autotuner, by a generated function that it calls once for each new key.
@@ -69,10 +71,11 @@ const fn row(
 
 impl Target {
     /// All targets, in the order of the type.
-    pub const ROWS: [TargetRow; 8] = [
+    pub const ROWS: [TargetRow; 9] = [
         row(Self::Rust, "rust", "in Rust", Timing::Rust, false),
         row(Self::Python, "python", "in Python", Timing::Python, false),
         row(Self::C, "c", "in C", Timing::C, false),
+        row(Self::Go, "go", "in Go", Timing::C, false),
         row(Self::Pytorch, "pytorch", "in PyTorch's compiler", Timing::Once, true),
         row(Self::Triton, "triton", "in Triton's autotuner", Timing::Once, true),
         row(Self::Inductor, "inductor", "in Inductor", Timing::Once, true),

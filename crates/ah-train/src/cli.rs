@@ -208,6 +208,10 @@ pub struct TrainArgs {
     /// Write this file instead, as a module of your own library.
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub into: Option<PathBuf>,
+    /// A file with the source of the choices, such as a kernel; can be given more than once. Model and code have its hash, and --check
+    /// compares it.
+    #[arg(long, value_name = "FILE")]
+    pub source: Vec<PathBuf>,
     /// The folder of the crate ah-runtime: the generated crate then has the feature `runtime`.
     #[arg(long, value_name = "DIR")]
     pub runtime_path: Option<PathBuf>,

@@ -69,6 +69,7 @@ pub fn provenance(
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
         logs: recipe.dataset.sources.iter().map(log).collect(),
+        sources: Vec::new(),
         seed: recipe.plan.seed,
         parameters: fields(parameters),
         metrics: fields(metrics),

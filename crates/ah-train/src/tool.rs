@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
 use ah_model::shown::listed;
-use ah_model::{Error, Model, Target};
+use ah_model::{Error, Model, SourceRecord, Target};
 use serde_json::json;
 
 use crate::cli::{
@@ -77,7 +77,9 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
     if !named.is_empty() {
         ah_codegen::check_into(args.into.as_deref(), &named)?;
     }
-    let trained = crate::train(params)?;
+    let sources = sources(&args.source)?;
+    let mut trained = crate::train(params)?;
+    trained.model.provenance.sources = sources;
     if args.check {
         return check(&trained, args);
     }
@@ -112,6 +114,18 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         stdout(&format!("{figures}\n"))?;
     }
     Ok(exit::SUCCESS)
+}
+
+/// Returns the hashes of files.
+fn sources(paths: &[PathBuf]) -> Result<Vec<SourceRecord>, Error> {
+    let record = |path: &PathBuf| {
+        let bytes = std::fs::read(path).map_err(Error::io(path, "read the source of the choices"))?;
+        Ok(SourceRecord {
+            file: path.display().to_string(),
+            blake3: blake3::hash(&bytes).to_hex().to_string(),
+        })
+    };
+    paths.iter().map(record).collect()
 }
 
 /// Returns which features the callers of this target's code give now and did not give before, in a sentence, and which no longer.
@@ -155,10 +169,24 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
             "only its log differs: {} (BLAKE3 {:.8}) in the file, {} (BLAKE3 {:.8}) given",
             old.file, old.blake3, new.file, new.blake3
         ),
-        _ => "learning again gives another one".to_owned(),
+        _ => match changed_source(&there.provenance.sources, &trained.model.provenance.sources) {
+            Some(change) => change,
+            None => "learning again gives another one".to_owned(),
+        },
     };
     error(&format!("{} is stale: {why}; run: {command}", path.display()));
     Ok(exit::CHECK_FAILED)
+}
+
+/// Returns how the sources of the choices differ from those that were measured, in a sentence.
+fn changed_source(measured: &[SourceRecord], now: &[SourceRecord]) -> Option<String> {
+    let changed = now.iter().find(|source| !measured.contains(source))?;
+    let was = measured.iter().find(|source| source.file == changed.file);
+    let was = was.map_or("no hash".to_owned(), |source| format!("BLAKE3 {:.8}", source.blake3));
+    let SourceRecord { file, blake3 } = changed;
+    Some(format!(
+        "{file} changed since the choices were measured ({was} in the model, BLAKE3 {blake3:.8} now); measure them again"
+    ))
 }
 
 /// Returns the targets for which there is code to generate: a model file needs none, and a table a log with its inputs.

@@ -327,6 +327,14 @@ pub struct Context<'a> {
     pub k: i64,
     /// Columns of the second matrix and of the product. (columns)
     pub n: i64,
+    /// Distance between neighbours along dimension 0 of matrix 1. (elements)
+    pub mat1_stride_0: i64,
+    /// Distance between neighbours along dimension 1 of matrix 1. (elements)
+    pub mat1_stride_1: i64,
+    /// Distance between neighbours along dimension 0 of matrix 2. (elements)
+    pub mat2_stride_0: i64,
+    /// Distance between neighbours along dimension 1 of matrix 2. (elements)
+    pub mat2_stride_1: i64,
     /// Element type of matrix 1, as PyTorch prints it. One of `torch.bfloat16`, `torch.float16`.
     pub mat1_dtype: &'a str,
     /// Element type of matrix 2, as PyTorch prints it. One of `torch.int8`, `torch.uint8`.
@@ -338,6 +346,7 @@ pub struct Context<'a> {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+#[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m > 128 || c.k < 1024 || c.n < 1024 || !c.mat1_iscontig || c.mat2_iscontig {
         return None;

@@ -448,17 +448,28 @@ pub struct Context<'a> {
     pub k: i64,
     /// Columns of the second matrix and of the product. (columns)
     pub n: i64,
+    /// Distance between neighbours along dimension 0 of matrix 1. (elements)
+    pub mat1_stride_0: i64,
     /// Distance between neighbours along dimension 1 of matrix 1. (elements)
     pub mat1_stride_1: i64,
     /// Distance between neighbours along dimension 0 of matrix 2. (elements)
     pub mat2_stride_0: i64,
+    /// Distance between neighbours along dimension 1 of matrix 2. (elements)
+    pub mat2_stride_1: i64,
     /// Element type of matrix 1, as PyTorch prints it. One of `torch.bfloat16`, `torch.float16`, `torch.float32`.
     pub mat1_dtype: &'a str,
+    /// Element type of matrix 2, as PyTorch prints it. One of `torch.bfloat16`, `torch.float16`, `torch.float32`.
+    pub mat2_dtype: &'a str,
+    /// True where matrix 1 is contiguous, row by row. One of `False`, `True`.
+    pub mat1_iscontig: bool,
+    /// True where matrix 2 is contiguous, row by row. One of `False`, `True`.
+    pub mat2_iscontig: bool,
     /// True or False for float32, by whether TF32 is allowed; not_float_32 otherwise. One of `False`, `True`, `not_float_32`.
     pub using_tf32: &'a str,
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+#[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     let tiles_16x64 = ceil(c.m as f64 / 16.0) * ceil(c.n as f64 / 64.0);
     if tiles_16x64 <= 1318.0 {

@@ -71,6 +71,12 @@ pub struct Context<'a> {
     pub n_padded_length: i64,
     /// The alignment to which the dimensions of matrix 1 are padded. (elements)
     pub mat1_align_size: i64,
+    /// The alignment to which the dimensions of matrix 2 are padded. (elements)
+    pub mat2_align_size: i64,
+    /// Element type of matrix 1, as PyTorch prints it. One of `torch.bfloat16`, `torch.float16`, `torch.float32`.
+    pub mat1_dtype: &'a str,
+    /// Element type of matrix 2, as PyTorch prints it. One of `torch.bfloat16`, `torch.float16`, `torch.float32`.
+    pub mat2_dtype: &'a str,
     /// True where matrix 1 is padded by whoever computes it, at no further cost. One of `False`, `True`.
     pub prepadded_mat1: bool,
     /// True where matrix 2 is padded by whoever computes it, at no further cost. One of `False`, `True`.
@@ -80,6 +86,7 @@ pub struct Context<'a> {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+#[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m < 768 || c.k < 768 || c.n < 768 {
         return None;

@@ -273,14 +273,17 @@ impl core::str::FromStr for Choice {
 
 /// The features of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Context {
+pub struct Context<'a> {
     /// Independent rows. (rows)
     pub rows: i64,
     /// Elements of each row. (elements)
     pub columns: i64,
+    /// Element type, as PyTorch prints it. One of `torch.float32`.
+    pub dtype: &'a str,
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+#[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.columns <= 1920 {
         if c.columns <= 258 {

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ah_codegen::{C, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, WriteMode, generate};
+use ah_codegen::{C, GO, Generator, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, WriteMode, generate};
 use ah_model::{Error, FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -67,7 +67,7 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
         };
         let model = models::model(&mut rng, &format!("Random{}", cases.len()), depth, nodes);
         // Names that callers could not tell apart are refused.
-        let targets: [&Target; 3] = [&RUST, &C, &PYTHON];
+        let targets: [&Generator; 4] = [&RUST, &C, &GO, &PYTHON];
         let try_it =
             Request { mode: WriteMode::Check, ..Request::new(&model, &targets, Path::new("nowhere")) };
         match generate(&try_it) {
@@ -152,7 +152,12 @@ fn total(cases: &[Case]) -> String {
 }
 
 /// Writes one target, and returns its file and the features that a caller gives.
-fn emit(model: &Model, target: &Target, out: &Path, into: Option<&Path>) -> (PathBuf, Vec<(usize, String)>) {
+fn emit(
+    model: &Model,
+    target: &Generator,
+    out: &Path,
+    into: Option<&Path>,
+) -> (PathBuf, Vec<(usize, String)>) {
     let targets = [target];
     let request = Request { ranked: true, into, force: true, ..Request::new(model, &targets, out) };
     let mut report = generate(&request).unwrap();
@@ -448,7 +453,7 @@ for line in sys.stdin:
     print(shown(name_of(module.choose(*given))), shown(module.choose_among(offered, *given)), ranking)
 "#;
 
-fn python(target: &Target, seed: u64, count: usize) {
+fn python(target: &Generator, seed: u64, count: usize) {
     if Command::new("python3").arg("--version").output().is_err() {
         return println!("SKIPPED: there is no python3");
     }
@@ -464,8 +469,8 @@ fn python(target: &Target, seed: u64, count: usize) {
         let request = Request { force: true, ..Request::new(&case.model, &[&PYTHON], &plain) };
         let plain = generate(&request).unwrap().generated.remove(0).output.place;
         let mut command = Command::new("python3");
-        command.arg("-B").arg(&driver).arg(target.name).arg(&place).arg(&json).arg(&plain);
-        let mut found = run(&mut command, &case.input, target.name);
+        command.arg("-B").arg(&driver).arg(target.target.name()).arg(&place).arg(&json).arg(&plain);
+        let mut found = run(&mut command, &case.input, target.target.name());
         // PyTorch always lists the choices that it offers, and its rankings have its own form.
         for (line, expected) in found.iter_mut().zip(&case.expected) {
             if line.starts_with('*') {
@@ -474,9 +479,107 @@ fn python(target: &Target, seed: u64, count: usize) {
                 *line = words.join(" ");
             }
         }
-        compare(case, &found, target.name);
+        compare(case, &found, target.target.name());
     }
-    println!("{}: {}", target.name, total(&cases));
+    println!("{}: {}", target.target.name(), total(&cases));
+}
+
+const GO_MAIN: &str = r#"
+func number(text string) float64 {
+	bits, _ := strconv.ParseUint(text, 16, 64)
+	return math.Float64frombits(bits)
+}
+
+func whole(text string) int64 {
+	x, _ := strconv.ParseInt(text, 10, 64)
+	return x
+}
+
+func text(digits string) string {
+	bytes, _ := hex.DecodeString(digits)
+	return string(bytes)
+}
+
+func shown(choice int, ok bool) string {
+	if ok {
+		return strconv.Itoa(choice)
+	}
+	return "-"
+}
+
+func main() {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), "\t")
+		switch os.Args[1] {
+CASES		}
+	}
+}
+"#;
+
+/// Returns the function that decides one line by the package of this case.
+fn go_case(number: usize, model: &Model, source: &str, signature: &[(usize, String)]) -> String {
+    let features = model.features.base().features();
+    let value = |(slot, name): &(usize, String)| {
+        let value = match features[*slot].kind {
+            FeatureKind::Numerical if features[*slot].integer => format!("whole(fields[{slot}])"),
+            FeatureKind::Numerical => format!("number(fields[{slot}])"),
+            FeatureKind::Categorical
+                if source.lines().any(|line| line.trim().starts_with(&format!("{name} bool"))) =>
+            {
+                format!("text(fields[{slot}]) == \"True\"")
+            }
+            FeatureKind::Categorical => format!("text(fields[{slot}])"),
+        };
+        format!("{name}: {value}, ")
+    };
+    let fields: String = signature.iter().map(value).collect();
+    let package = format!("case{number}");
+    format!(
+        "func decide{number}(fields []string) string {{\n\tc := {package}.Context{{{fields}}}\n\toffered := []{package}.Choice{{}}\n\tfor at, \
+         bit := range fields[len(fields)-1] {{\n\t\tif bit == '1' {{\n\t\t\toffered = append(offered, {package}.Choice(at))\n\t\t}}\n\t}}\n\tall, \
+         decides := {package}.Choose(&c)\n\tamong, isOffered := {package}.ChooseAmong(&c, offered)\n\tranking := []string{{}}\n\tfor _, choice := \
+         range {package}.Ranked(&c) {{\n\t\tranking = append(ranking, strconv.Itoa(int(choice)))\n\t}}\n\treturn shown(int(all), decides) + \" \" + \
+         shown(int(among), isOffered) + \" \" + strings.Join(ranking, \",\")\n}}\n\n"
+    )
+}
+
+#[test]
+fn go_decides_as_the_model_does() {
+    if Command::new("go").arg("version").output().is_err() {
+        return println!("skipped: there is no go, so its packages were not compiled");
+    }
+    let cases = cases(8, 16);
+    let folder = tempfile::tempdir().unwrap();
+    let (mut imports, mut functions, mut arms) = (String::new(), String::new(), String::new());
+    for (number, case) in cases.iter().enumerate() {
+        let path = folder.path().join(format!("case{number}/heuristic.go"));
+        let (_, signature) = emit(&case.model, &GO, folder.path(), Some(&path));
+        imports += &format!("\t\"program/case{number}\"\n");
+        functions += &go_case(number, &case.model, &fs::read_to_string(&path).unwrap(), &signature);
+        arms += &format!("\t\tcase \"{number}\":\n\t\t\tfmt.Fprintln(out, decide{number}(fields))\n");
+    }
+    let library = ["bufio", "encoding/hex", "fmt", "math", "os", "strconv", "strings"];
+    let library: String = library.iter().map(|name| format!("\t\"{name}\"\n")).collect();
+    let main = format!(
+        "package main\n\nimport (\n{library}{imports})\n\n{functions}{}",
+        GO_MAIN.replace("CASES", &arms)
+    );
+    fs::write(folder.path().join("main.go"), main).unwrap();
+    fs::write(folder.path().join("go.mod"), "module program\n\ngo 1.18\n").unwrap();
+    let mut go = Command::new("go");
+    go.args(["build", "-o", "program", "."]).current_dir(folder.path()).env("GOPROXY", "off");
+    let output = go.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}", errors.chars().take(4000).collect::<String>());
+    for (number, case) in cases.iter().enumerate() {
+        let program = folder.path().join("program");
+        compare(case, &run(Command::new(&program).arg(number.to_string()), &case.input, "go"), "go");
+    }
+    println!("go: {}", total(&cases));
 }
 
 #[test]

@@ -154,12 +154,25 @@ pub struct Provenance {
     pub tool: String,
     /// The logs, in order.
     pub logs: Vec<LogRecord>,
+    /// The sources of the choices when they were measured, where a person named them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceRecord>,
     /// The seed of all random draws.
     pub seed: u64,
     /// The learner and its parameters.
     pub parameters: serde_json::Map<String, serde_json::Value>,
     /// Held-out metrics.
     pub metrics: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A file with the source of choices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceRecord {
+    /// The file, as it was named.
+    pub file: String,
+    /// BLAKE3 of its bytes, in hex.
+    pub blake3: String,
 }
 
 /// A log that a model was learned from.

@@ -13,6 +13,6 @@ mod tree_text;
 mod validate;
 
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree};
-pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance};
+pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance, SourceRecord};
 pub use decide::LoggedRow;
 pub use tables::{BoosterTables, Reached, Sums, Tables};

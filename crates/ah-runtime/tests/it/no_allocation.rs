@@ -70,7 +70,20 @@ fn a_generated_crate_allocates_nothing() {
         let [m, k, n] = [1 << (size % 8), 1000 << (size / 8 % 6), 1000 << (size / 48)];
         for mat2_dtype in ["torch.int8", "unknown"] {
             let (mat1_dtype, mat1_iscontig, mat2_iscontig) = ("torch.bfloat16", true, false);
-            let c = generated::Context { m, k, n, mat1_dtype, mat2_dtype, mat1_iscontig, mat2_iscontig };
+            let [mat1_stride_0, mat1_stride_1, mat2_stride_0, mat2_stride_1] = [k, 1, 1, k];
+            let c = generated::Context {
+                m,
+                k,
+                n,
+                mat1_stride_0,
+                mat1_stride_1,
+                mat2_stride_0,
+                mat2_stride_1,
+                mat1_dtype,
+                mat2_dtype,
+                mat1_iscontig,
+                mat2_iscontig,
+            };
             let mut choice = None;
             assert_eq!(allocations(|| choice = generated::choose(&c)), 0, "{c:?}");
             taken.insert(choice);

@@ -129,6 +129,19 @@ fn check_learns_again_and_compares() {
 
     assert_eq!(train(&["--check", "--json"]).0, 2, "a check prints a difference, not figures");
 
+    // The source of the choices is compared too.
+    run.write("kernel.cu", "// one\n");
+    assert_eq!(train(&["--source", "kernel.cu"]).0, 0);
+    let header = std::fs::read_to_string(run.path("generated/t/src/lib.rs")).unwrap();
+    assert!(header.contains("Its choices were measured from kernel.cu (BLAKE3 "), "{header}");
+    assert_eq!(train(&["--source", "kernel.cu", "--check"]).0, 0);
+    run.write("kernel.cu", "// another\n");
+    let (code, _, stderr) = train(&["--source", "kernel.cu", "--check"]);
+    let changed = "model.json is stale: kernel.cu changed since the choices were measured (BLAKE3 ";
+    assert!(code == 1 && stderr.contains(changed), "{stderr}");
+    assert_eq!(train(&[]).0, 0);
+    std::fs::remove_dir_all(run.path("generated")).unwrap();
+
     // The command can be pasted into a shell.
     let (_, _, stderr) = train(&["--check", "--out", "a  b"]);
     assert!(stderr.trim_end().ends_with("train.txt --heuristic-name T --out 'a  b'"), "{stderr}");

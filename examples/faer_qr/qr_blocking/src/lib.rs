@@ -133,6 +133,7 @@ pub struct Context {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+#[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.n.is_nan() {
         return None;

@@ -173,7 +173,7 @@ def rust(folder, rows, path, model):
     (project / "src/main.rs").write_text(program.replace("CHOOSE", call if declines else f"Some({call})"))
     (project / "Cargo.toml").write_text(
         '[package]\nname = "program"\nedition = "2024"\n[dependencies]\n'
-        f'timed = {{ path = "{crate}", features = ["runtime"] }}\nah-runtime = {{ path = "{ROOT}/crates/ah-runtime" }}\n[workspace]\n'
+        f'timed = {{ path = "{crate}", features = ["runtime"] }}\nah-runtime = {{ path = "{ROOT}/crates/ah-runtime", features = ["record"] }}\n[workspace]\n'
     )
     shutil.copy2(ROOT / "Cargo.lock", project)
     build = WORK / "build"

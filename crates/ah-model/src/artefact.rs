@@ -1,11 +1,12 @@
 //! Reads and writes whole files. Artefacts are written to a temporary file and renamed, so that a reader sees the old
 //! file or the new one, never a part.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 #[cfg(unix)]
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Opens a file for reading. A named pipe to which no program writes within `patience` is an error.
 fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
     #[cfg(unix)]
-    if std::fs::metadata(path)?.file_type().is_fifo() {
+    if fs::metadata(path)?.file_type().is_fifo() {
         let (send, opened) = mpsc::channel();
         let pipe = path.to_owned();
         // The system call waits for a writer without limit, so another thread makes it.
@@ -112,18 +113,17 @@ pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
 /// Any I/O error; a regular file at `path` is then as it was before.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = target(path)?;
-    let old = std::fs::metadata(&path).ok();
+    let old = fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|m| !m.is_file()) {
         return File::options().write(true).open(path)?.write_all(bytes);
     }
-    let file = temporary_beside(&path)?;
+    let mut new = TemporaryFile::beside(&path)?;
     if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
+        new.file.set_permissions(old.permissions())?;
     }
-    file.as_file().write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    new.file.write_all(bytes)?;
+    new.file.sync_all()?;
+    fs::rename(&new.path, path)
 }
 
 /// Makes a new file: `write` fills a temporary one in the same folder, which then gets the name `path`.
@@ -135,23 +135,46 @@ pub fn create_new<E>(
     write: impl FnOnce(&Path) -> Result<(), E>,
     failed: impl Fn(io::Error) -> E,
 ) -> Result<(), E> {
-    let file = temporary_beside(path).map_err(&failed)?;
-    write(file.path())?;
-    file.persist_noclobber(path).map(drop).map_err(|e| failed(e.error))
+    let new = TemporaryFile::beside(path).map_err(&failed)?;
+    write(&new.path)?;
+    // A link, unlike a renamed file, does not replace what is there.
+    let named = fs::hard_link(&new.path, path).or_else(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Err(error),
+        // A file system without links. Another process may still make the file between the look and the renaming.
+        _ if path.symlink_metadata().is_ok() => Err(ErrorKind::AlreadyExists.into()),
+        _ => fs::rename(&new.path, path),
+    });
+    named.map_err(failed)
 }
 
-/// Returns a temporary file in the folder of `path`, which is made if it is missing.
-fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Reduced by the umask. tempfile's own default is 0600.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+/// A file with a name of its own. It is removed unless it gets another name.
+struct TemporaryFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl TemporaryFile {
+    /// Makes a file in the folder of `path`, which is made if it is missing.
+    fn beside(path: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!(".ah-{}-{count}", std::process::id()));
+            match File::options().write(true).create_new(true).open(&path) {
+                // A process of the same number left it when it was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                opened => return opened.map(|file| Self { path, file }),
+            }
+        }
     }
-    builder.prefix(".ah-").tempfile_in(folder)
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// Returns the path that a chain of symbolic links leads to, whether or not a file is there.
@@ -161,7 +184,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         if !path.is_symlink() {
             return Ok(path);
         }
-        let link = std::fs::read_link(&path)?;
+        let link = fs::read_link(&path)?;
         path = path.parent().unwrap_or(Path::new("")).join(link);
     }
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
@@ -169,7 +192,6 @@ fn target(path: &Path) -> io::Result<PathBuf> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;

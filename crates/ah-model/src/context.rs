@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
 use serde::Serialize;
 
 use crate::feature::{FeatureKind, Schema};
@@ -134,6 +132,17 @@ impl<'a> Scalar<'a> {
     }
 }
 
+/// Prints the value as [`Value`] does.
+impl fmt::Display for Scalar<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Bool(b) => f.write_str(bool_name(b)),
+            Self::Category(c) => f.write_str(c),
+        }
+    }
+}
+
 /// All that is known when choosing: named values, in the order in which they were given.
 ///
 /// ```
@@ -143,7 +152,7 @@ impl<'a> Scalar<'a> {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
-    entries: IndexMap<Arc<str>, Value, FxBuildHasher>,
+    entries: Vec<(Arc<str>, Value)>,
 }
 
 impl Context {
@@ -161,12 +170,16 @@ impl Context {
 
     /// Sets a value, replacing one of the same name.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.entries.insert(Arc::from(name), value.into());
+        let value = value.into();
+        match self.entries.iter_mut().find(|(known, _)| **known == *name) {
+            Some((_, known)) => *known = value,
+            None => self.entries.push((Arc::from(name), value)),
+        }
     }
 
     /// Returns the value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.entries.get(name)
+        self.entries.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
     }
 
     /// Returns the number of this name, if it is one.
@@ -222,7 +235,6 @@ impl fmt::Display for Context {
 
 impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
     fn from_iter<T: IntoIterator<Item = (N, V)>>(iter: T) -> Self {
-        let entry = |(name, value): (N, V)| (Arc::from(name.as_ref()), value.into());
-        Self { entries: iter.into_iter().map(entry).collect() }
+        iter.into_iter().fold(Self::new(), |context, (name, value)| context.with(name.as_ref(), value))
     }
 }

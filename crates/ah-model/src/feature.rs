@@ -1,6 +1,7 @@
 //! Features and schemas: the parts of a context.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Invalid;
@@ -64,7 +65,7 @@ impl Feature {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     features: Vec<Feature>,
-    slots: FxHashMap<String, usize>,
+    slots: HashMap<String, usize>,
 }
 
 impl Schema {

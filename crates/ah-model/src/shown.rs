@@ -52,9 +52,32 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
 pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T>) -> String {
     // clap proposes a flag from the same similarity on.
     const SIMILAR: f64 = 0.7;
-    let scored = known.into_iter().map(|known| (strsim::jaro(name, known.as_ref()), known));
+    let scored = known.into_iter().map(|known| (similarity(name, known.as_ref()), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(similarity, _)| *similarity > SIMILAR);
     best.map(|(_, known)| format!("; did you mean {}?", quoted(known.as_ref()))).unwrap_or_default()
+}
+
+/// Returns the similarity of two names after Jaro ("Advances in record-linkage methodology", 1989): 0 for nothing in common, 1 for the same text.
+pub fn similarity(a: &str, b: &str) -> f64 {
+    let [a, b] = [a, b].map(|text| text.chars().collect::<Vec<char>>());
+    // Equal characters count if they are no further apart.
+    let apart = (a.len().max(b.len()) / 2).saturating_sub(1);
+    let mut partners = vec![None; b.len()];
+    for (at, c) in a.iter().enumerate() {
+        let near = at.saturating_sub(apart)..(at + apart + 1).min(b.len());
+        if let Some(partner) = near.into_iter().find(|&other| partners[other].is_none() && b[other] == *c) {
+            partners[partner] = Some(at);
+        }
+    }
+    let in_b: Vec<usize> = partners.into_iter().flatten().collect();
+    let mut in_a = in_b.clone();
+    in_a.sort_unstable();
+    let moved = in_a.iter().zip(&in_b).filter(|(at, other)| a[**at] != a[**other]).count();
+    let (common, moved) = (in_b.len() as f64, (moved / 2) as f64);
+    if common == 0.0 {
+        return f64::from(u8::from(a.is_empty() && b.is_empty()));
+    }
+    (common / a.len() as f64 + common / b.len() as f64 + (common - moved) / common) / 3.0
 }
 
 /// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control characters
@@ -111,6 +134,22 @@ mod tests {
         assert_eq!(listed([&long; 22]), format!("{}, and 16 more", [&*long; 6].join(", ")));
         assert_eq!(reason("a\u{7}\nb \"\u{202e}\""), "a\\u{7}\nb \"\\u{202e}\"");
         assert_eq!(quoted("\u{202e}x"), r#""\u{202e}x""#);
+    }
+
+    /// Pairs from Winkler's papers on the measure.
+    #[test]
+    fn names_are_as_similar_as_jaro_says() {
+        for (a, b, expected) in [
+            ("MARTHA", "MARHTA", 0.944),
+            ("DIXON", "DICKSONX", 0.767),
+            ("DWAYNE", "DUANE", 0.822),
+            ("abc", "xyz", 0.0),
+            ("", "", 1.0),
+            ("", "a", 0.0),
+        ] {
+            assert!((similarity(a, b) - expected).abs() < 5e-4, "{a} {b}: {}", similarity(a, b));
+        }
+        assert_eq!(did_you_mean("mrege", ["std", "merge"]), "; did you mean \"merge\"?");
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn multi_kernel() -> MultiKernel<Kernel> {
         .no_cache();
     let multi = builder.build().expect("a MultiKernel");
     for (m, k, n) in (0..40).map(|i| (64 << (i % 3), 100 + 100 * i, 4096 >> (i % 4))) {
-        multi.run(&values(m, k, n), |kernel| kernel(black_box(m)), None);
+        multi.run(&values(m, k, n), |kernel| kernel(black_box(m)));
     }
     multi
 }
@@ -53,14 +53,14 @@ fn remembered(c: &mut Criterion) {
     let mut group = c.benchmark_group("multi_kernel");
     let plain = multi_kernel();
     let (m, k, n) = (64, 1000, 2048);
-    plain.run(&values(m, k, n), |kernel| kernel(m), None);
+    plain.run(&values(m, k, n), |kernel| kernel(m));
     let direct: Kernel = orig;
     group.bench_function("direct call", |b| b.iter(|| black_box(direct)(black_box(m))));
     assert!(plain.pick(&values(m, k, n)).is_some());
     group.bench_function("remembered pick", |b| {
         b.iter(|| {
             let (m, k, n) = black_box((m, k, n));
-            plain.run(&values(m, k, n), |kernel| kernel(m), None);
+            plain.run(&values(m, k, n), |kernel| kernel(m));
         });
     });
     group.finish();
@@ -123,7 +123,7 @@ fn targets(_: &mut Criterion) {
     let direct: Kernel = orig;
     let run = |multi: &MultiKernel<Kernel>| {
         let (m, k, n) = black_box((64, 1000, 2048));
-        multi.run(&values(m, k, n), |kernel| kernel(m), None);
+        multi.run(&values(m, k, n), |kernel| kernel(m));
     };
     run(&plain);
     let choose = |m, k, n| {

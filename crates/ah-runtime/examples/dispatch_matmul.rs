@@ -173,7 +173,7 @@ fn measure(decision: ah_runtime::Builder, choices: &[MatMul]) -> Result<(), Box<
     let (begin, mut measured) = (Instant::now(), 0);
     while begin.elapsed() < MEASURING {
         let mut product = Product::new(shape(SEED, measured));
-        kernels.run(&values(product.shape), |kernel| product.run(*kernel), None);
+        kernels.run(&values(product.shape), |kernel| product.run(*kernel));
         measured += 1;
     }
     println!("measured {measured} shapes in {:.1?}", begin.elapsed());

@@ -69,7 +69,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         let ([rows, columns], x, y) = (SIZES[input].0, &inputs[input], &mut outputs[input]);
         match choices.get(contender) {
             Some(choice) => choice.run(x, columns, y),
-            None => softmax.run(&[rows.into(), columns.into()], |kernel| kernel.run(x, columns, y), None),
+            None => softmax.run(&[rows.into(), columns.into()], |kernel| kernel.run(x, columns, y)),
         }
     };
 

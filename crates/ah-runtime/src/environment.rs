@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ah_model::Device;
-use etcetera::{BaseStrategy as _, choose_base_strategy};
 
 use crate::warnings::warn_user;
 
@@ -17,9 +16,10 @@ use crate::warnings::warn_user;
 /// | `AUTOHEURISTIC_COLLECT` | optimizations that measure every choice, append to the log and take the fallback |
 /// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder, if there is one |
 /// | `AUTOHEURISTIC_PATH` | folders of model files, or model files, separated as in `PATH` |
-/// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or by name, `softmax=1,mm=0` |
+/// | `AUTOHEURISTIC_FORCE_KERNEL` | the number of the kernel that every MultiKernel runs, from 0; for one MultiKernel by its name, `softmax=1` |
 /// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks of MultiKernels; `off`: they are neither stored nor read; unset: `autoheuristic/picks` in the user's cache folder, if there is one |
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Environment {
     /// `AUTOHEURISTIC_USE`; `None` if unset.
     pub consult: Option<Vec<String>>,
@@ -50,9 +50,8 @@ impl Environment {
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<Environment> = OnceLock::new();
         CURRENT.get_or_init(|| {
-            let own = choose_base_strategy().ok().map(|strategy| strategy.cache_dir());
-            let cache_folder = own.filter(|folder| folder.is_absolute());
-            Self { cache_folder, ..Self::read(|name| std::env::var_os(name)) }
+            let environment = Self::read(|name| std::env::var_os(name));
+            Self { cache_folder: users_cache_folder(), ..environment }
         })
     }
 
@@ -110,6 +109,18 @@ impl Environment {
     fn own_folder(&self) -> Option<PathBuf> {
         Some(self.cache_folder.as_ref()?.join("autoheuristic"))
     }
+}
+
+#[cfg(feature = "record")]
+fn users_cache_folder() -> Option<PathBuf> {
+    use etcetera::{BaseStrategy as _, choose_base_strategy};
+    let own = choose_base_strategy().ok().map(|strategy| strategy.cache_dir());
+    own.filter(|folder| folder.is_absolute())
+}
+
+#[cfg(not(feature = "record"))]
+fn users_cache_folder() -> Option<PathBuf> {
+    None
 }
 
 /// Parses `1`, or `softmax=1,mm=0`.

@@ -39,27 +39,33 @@
 //! | --- | --- |
 //! | ask a heuristic | [`AutoHeuristic::choose`], as above |
 //! | give it a heuristic | a generated crate's `register()`, [`Builder::model`], or a folder in `AUTOHEURISTIC_PATH` |
-//! | run the fastest kernel, measured on first use | [`MultiKernel`] |
-//! | collect timings while the program runs | [`Role::Collect`] with [`AutoHeuristic::choose_or_collect`] |
+//! | run the fastest kernel, measured on first use | `MultiKernel` (feature `record`) |
+//! | collect timings while the program runs | `Role::Collect` with `AutoHeuristic::choose_or_collect` (feature `record`) |
 //! | autotune among a few choices | [`Heuristic::ranked`] |
-//! | see whether a promise still holds | [`Drift`] |
 //! | see why | [`Answer::fallback`], [`AutoHeuristic::explain_choice`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
 //! | configure without recompiling | the [`Environment`] |
 //!
+//! Features: none is on by default. `record` writes logs and brings `MultiKernel`; it adds `ah-types` and `ah-measure`. `gzip` reads
+//! packed model files.
+//!
 //! Inside, from the bottom up: `heuristics` (the trait, and model files), `find` (registered
-//! heuristics and model folders), `decide` (decision points), [`multi_kernel`].
+//! heuristics and model folders), `decide` (decision points), `multi_kernel`.
 //!
 //! Any thread may ask at any time. Readers see whole values behind an [`arc_swap::ArcSwap`]; a writer replaces the
 //! value under a lock. `docs/running.md` has the proofs and the costs. Nothing here panics on files, the environment, or a context.
 #![forbid(unsafe_code)]
 
 mod decide;
-mod drift;
 mod environment;
+#[cfg(feature = "record")]
 mod files;
 mod find;
 mod heuristics;
+mod lock;
+#[cfg(feature = "record")]
 pub mod multi_kernel;
+mod names;
+#[cfg(feature = "record")]
 mod panics;
 mod warnings;
 
@@ -67,12 +73,13 @@ pub use ah_model::{
     Cpu, Cuda, Device, DeviceMismatch, Error, Feature, FeatureKind, Features, Model, Scalar, Schema, Unsure,
     admits,
 };
+#[cfg(feature = "record")]
 pub use ah_types::{Failure, Optimization, Outcome, TimingPolicy};
 pub use decide::{Answer, AutoHeuristic, Builder, Reason, Role};
-pub use drift::{Drift, DriftReport};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};
 pub use heuristics::{Heuristic, LoadedModel};
+#[cfg(feature = "record")]
 pub use multi_kernel::{MultiKernel, source_hash};
 
 /// Compiles and runs the programs of the README and of the book, where words such as `skip=manifest` are for the book's own test.

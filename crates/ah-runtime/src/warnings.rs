@@ -1,41 +1,47 @@
 //! Warnings that are not repeated.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::Mutex;
 
-use ah_measure::lock;
+use crate::lock::lock;
 
-/// Warns unless the warning is the same as the one before it.
-#[derive(Debug)]
+/// The most warnings of one kind of trouble; what comes after them says nothing new.
+const MOST: usize = 100;
+
+/// Gives each warning once.
+#[derive(Debug, Default)]
 pub(crate) struct Warnings {
-    last: Mutex<String>,
-    /// Through the `log` crate, or as [`warn_user`] does.
-    warn: fn(&str),
+    given: Mutex<BTreeSet<String>>,
 }
 
 impl Warnings {
-    /// Warns through the `log` crate, or `of_environment`: as [`warn_user`] does.
-    pub(crate) fn new(of_environment: bool) -> Self {
-        let warn: fn(&str) = if of_environment { warn_user } else { |warning| log::warn!("{warning}") };
-        Self { last: Mutex::default(), warn }
+    /// Warns through the `log` crate.
+    pub(crate) fn warn(&self, warning: String) {
+        self.once(warning, |warning| log::warn!("{warning}"));
     }
 
-    pub(crate) fn warn(&self, warning: String) {
-        let mut last = lock(&self.last);
-        if *last != warning {
-            (self.warn)(&warning);
-            *last = warning;
+    /// Warns as [`warn_user`] does.
+    pub(crate) fn warn_user(&self, warning: String) {
+        self.once(warning, warn_user);
+    }
+
+    fn once(&self, warning: String, warn: fn(&str)) {
+        let mut given = lock(&self.given);
+        if given.len() < MOST && !given.contains(&warning) {
+            warn(&warning);
+            given.insert(warning);
         }
     }
 }
 
-/// Warns of a variable of the environment that cannot be obeyed: through the `log` crate, or on standard error in a
-/// program without a logger. Otherwise nobody notices that a run collects nothing.
+/// Warns of what the person who runs the program asked for and does not get: through the `log` crate, or on standard error where
+/// no logger takes warnings. Otherwise nobody notices that a run collects nothing.
 pub(crate) fn warn_user(warning: &str) {
-    if log::max_level() == log::LevelFilter::Off {
+    if log::log_enabled!(log::Level::Warn) {
+        log::warn!("{warning}");
+    } else {
         // `eprintln!` panics if standard error is closed.
         let _ = writeln!(std::io::stderr(), "ah-runtime: {warning}");
-    } else {
-        log::warn!("{warning}");
     }
 }

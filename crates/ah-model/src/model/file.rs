@@ -1,11 +1,10 @@
 //! Reads and writes `model.json`. The file has names; memory has ids.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
@@ -18,6 +17,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::fault::Invalid;
 use crate::feature::{Feature, Schema};
+use crate::hash;
 use crate::shown::{quoted, reason};
 
 /// The value of the key `format`.
@@ -35,9 +35,10 @@ struct Header {
     version: u32,
 }
 
+/// `Tree` and `Boosters` are parsed where the file is read, and text where it is written: a node or a row has one line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ModelFile {
+struct ModelFile<Tree, Boosters> {
     format: String,
     version: u32,
     heuristic: String,
@@ -45,7 +46,8 @@ struct ModelFile {
     features: Vec<Feature>,
     derived: Vec<DerivedFeature>,
     /// By feature name, for categorical features that a tree tests or a log has.
-    categories: IndexMap<String, Vec<String>>,
+    #[serde(serialize_with = "in_order", deserialize_with = "of_object")]
+    categories: Vec<(String, Vec<String>)>,
     /// The names of the numbers that training saw missing, in the order of the features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
@@ -58,12 +60,9 @@ struct ModelFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     eligible: BTreeMap<String, String>,
     promise: Option<Promise>,
-    /// Written by [`tree_text::print`] instead.
-    #[serde(serialize_with = "nothing")]
-    tree: Vec<NodeFile>,
-    /// Written by [`booster_file::print`] instead.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "nothing")]
-    boosters: Option<BoostersFile>,
+    tree: Tree,
+    #[serde(default = "no_boosters", skip_serializing_if = "Option::is_none")]
+    boosters: Option<Boosters>,
     provenance: Provenance,
 }
 
@@ -109,24 +108,17 @@ impl Model {
             fallback: self.fallback.map(choice),
             eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
             promise: self.promise.clone(),
-            tree: Vec::new(),
-            boosters: None,
+            tree: raw(tree_text::print(self)),
+            boosters: (!self.boosters.is_empty()).then(|| raw(booster_file::print(self))),
             provenance: self.provenance.clone(),
         };
-        let text = serde_json::to_string_pretty(&file).unwrap_or_default();
-        let boosters = match self.boosters.is_empty() {
-            true => String::new(),
-            false => format!(",\n  \"boosters\": {}", booster_file::print(self)),
-        };
-        // The keys of this object are ours, so the placeholder occurs nowhere before.
-        text.replacen("\"tree\": null", &format!("\"tree\": {}{boosters}", tree_text::print(self)), 1) + "\n"
+        serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
     }
 
-    /// Returns the model's version: BLAKE3 of its [`model.json`](Self::to_json), in hex. Two models of one version
-    /// decide alike.
-    #[cfg(feature = "hash")]
+    /// Returns the model's version: 128 bits that identify its [`model.json`](Self::to_json) without the provenance, in hex. Two
+    /// models of one version decide alike.
     pub fn version(&self) -> String {
-        blake3::hash(self.to_json().as_bytes()).to_hex().to_string()
+        hash::identity(&Self { provenance: Provenance::default(), ..self.clone() }.to_json())
     }
 
     /// Writes `model.json`, packed with gzip if the name ends in `.gz`: readers see the old file or the new one, never
@@ -149,7 +141,7 @@ fn invalid(path: &Path) -> impl FnOnce(Invalid) -> Error {
     move |problem| Error::Invalid(format!("{}: not a valid model: {problem}", path.display()))
 }
 
-fn from_json(text: &str) -> Result<ModelFile, String> {
+fn from_json(text: &str) -> Result<ModelFile<Vec<NodeFile>, BoostersFile>, String> {
     let invalid = |e: serde_json::Error| {
         let text = e.to_string();
         let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -168,15 +160,29 @@ fn from_json(text: &str) -> Result<ModelFile, String> {
     Err(format!("expected version {VERSION}, found {version}; {remedy}"))
 }
 
-fn nothing<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_none()
+/// Returns JSON that is written as it is.
+fn raw(json: String) -> Box<RawValue> {
+    RawValue::from_string(json).unwrap_or_default()
 }
 
-fn resolve(file: ModelFile) -> Result<Model, String> {
+fn no_boosters<Boosters>() -> Option<Boosters> {
+    None
+}
+
+/// Writes an object whose keys keep their order.
+fn in_order<S: Serializer>(entries: &[(String, Vec<String>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(name, values)| (name, values)))
+}
+
+fn of_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Vec<String>)>, D::Error> {
+    BTreeMap::deserialize(deserializer).map(|object| object.into_iter().collect())
+}
+
+fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String> {
     let base = Schema::new(file.features).map_err(|e| e.to_string())?;
     let features = Features::new(base, &file.derived).map_err(|e| e.to_string())?;
     let names = file.choices.iter().map(String::as_str);
-    let ids: FxHashMap<&str, ChoiceId> = names.zip((0..).map(ChoiceId)).collect();
+    let ids: HashMap<&str, ChoiceId> = names.zip((0..).map(ChoiceId)).collect();
     let choice = |name: &str| {
         let id = ids.get(name).copied();
         id.ok_or_else(|| format!("unknown choice {}", quoted(name)))

@@ -6,6 +6,7 @@ use ah_model::Unsure;
 
 /// The choice to take now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Answer<'a> {
     /// Its name.
     pub choice: &'a str,
@@ -36,6 +37,7 @@ impl fmt::Display for Answer<'_> {
 
 /// Why the answer is the fallback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum Reason {
     /// The environment or the program turned consulting off.
     #[error("not enabled")]

@@ -4,11 +4,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use ah_model::shown::listed;
 use ah_model::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
 use smallvec::SmallVec;
 
 use super::answer::Reason;
 use crate::heuristics::Heuristic;
+use crate::warnings::Warnings;
 
 /// Up to this many values are reordered on the stack.
 const ON_STACK: usize = 32;
@@ -45,6 +47,8 @@ pub(super) struct Binding {
     choices: Box<[Option<usize>]>,
     /// True if the decision point has every choice of the heuristic.
     complete: bool,
+    /// The choices that only one of the two has, as a sentence; `None` if there are none.
+    difference: Option<String>,
 }
 
 impl Binding {
@@ -69,9 +73,19 @@ impl Binding {
         if positions.iter().all(Option::is_none) {
             return Err(Misfit::Choices);
         }
+        let theirs = heuristic.choices();
+        let unknown: Vec<&str> =
+            choices.iter().map(String::as_str).filter(|choice| !theirs.contains(choice)).collect();
+        let lacking: Vec<&str> =
+            theirs.into_iter().filter(|choice| !choices.iter().any(|own| own == choice)).collect();
+        let never_takes = (!unknown.is_empty())
+            .then(|| format!("it never takes {}, which it does not know", listed(unknown)));
+        let has_more = (!lacking.is_empty()).then(|| format!("the program lacks its {}", listed(lacking)));
+        let difference: Vec<String> = never_takes.into_iter().chain(has_more).collect();
         let same_order = slots.iter().copied().eq(0..slots.len());
         Ok(Self {
             complete: positions.iter().all(Option::is_some),
+            difference: (!difference.is_empty()).then(|| difference.join("; ")),
             slots: (!same_order).then_some(slots),
             choices: positions,
             heuristic,
@@ -173,23 +187,38 @@ impl Bindings {
     }
 
     /// Returns the names and versions of the heuristics that serve.
-    pub(super) fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
+    fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
         let heuristics = self.serving.iter().map(|binding| &binding.heuristic);
         heuristics.map(|heuristic| (heuristic.name(), heuristic.version().unwrap_or("unknown")))
     }
 
-    /// Reports, if these bindings differ from those `before`, which versions decide, and which are refused by a pin or for their fallback.
-    pub(super) fn report(&self, optimization: &str, before: &Self) {
-        if self.versions().eq(before.versions()) && self.misfits == before.misfits {
+    /// Describes each heuristic that serves: its name, its version, and the choices that only one side has.
+    pub(super) fn served(&self) -> impl Iterator<Item = String> {
+        self.versions().zip(&self.serving).map(|((name, version), binding)| {
+            let difference =
+                binding.difference.as_ref().map_or(String::new(), |choices| format!("; {choices}"));
+            format!("{name} serves (version {version}){difference}")
+        })
+    }
+
+    /// Reports, if these bindings differ from those `before`, which versions decide; warns once of heuristics with other choices, and of
+    /// those that are refused by a pin or for their fallback.
+    pub(super) fn report(&self, optimization: &str, before: &Self, warnings: &Warnings) {
+        if self.served().eq(before.served()) && self.misfits == before.misfits {
             return;
         }
         for (name, version) in self.versions() {
             log::info!("{optimization}: decides with {name}, version {version}");
         }
+        for binding in &self.serving {
+            if let Some(difference) = &binding.difference {
+                warnings.warn(format!("{optimization}: {}: {difference}", binding.heuristic.name()));
+            }
+        }
         let is_of_program =
             |misfit: &Misfit| matches!(misfit, Misfit::Version { .. } | Misfit::Fallback { .. });
         for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| is_of_program(misfit)) {
-            log::warn!("{optimization}: does not decide with {name}: {misfit}");
+            warnings.warn(format!("{optimization}: does not decide with {name}: {misfit}"));
         }
     }
 }

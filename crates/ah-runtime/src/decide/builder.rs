@@ -1,22 +1,28 @@
 //! Setting up a decision point. The builder checks everything, once.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use ah_model::{DerivedFeature, Device, Error, Feature, Features, Invalid, Schema, expr};
+#[cfg(feature = "record")]
 use ah_types::{Optimization, TimingPolicy};
 
 use arc_swap::ArcSwap;
 
 use super::auto_heuristic::AutoHeuristic;
 use super::binding::Bindings;
+#[cfg(feature = "record")]
 use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
+use crate::names;
 use crate::warnings::Warnings;
+#[cfg(not(feature = "record"))]
+use crate::warnings::warn_user;
 
 /// Whether a decision point consults, collects, or does neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Role {
     /// As [the environment](crate::Environment) sets it; without a variable it consults.
     #[default]
@@ -24,6 +30,7 @@ pub enum Role {
     /// Consults.
     Consult,
     /// Measures every choice, appends to the log, and takes the fallback.
+    #[cfg(feature = "record")]
     Collect,
     /// Takes the fallback.
     Off,
@@ -45,7 +52,9 @@ pub struct Builder {
     device: Option<Device>,
     environment: Option<Environment>,
     role: Role,
+    #[cfg(feature = "record")]
     log: Option<PathBuf>,
+    #[cfg(feature = "record")]
     timing: Option<TimingPolicy>,
 }
 
@@ -82,19 +91,6 @@ impl Builder {
     /// Adds a feature.
     pub fn feature(mut self, feature: Feature) -> Self {
         self.features.push(feature);
-        self
-    }
-
-    /// Takes the features, the derived features and, unless one is set, the fallback from an optimization's
-    /// description. Its preconditions are part of the heuristics learned with it.
-    ///
-    /// Call [`choices`](Self::choices) first: the fallback is the first of the description's list that is a choice.
-    pub fn optimization(mut self, optimization: &Optimization) -> Self {
-        self.features.extend(optimization.features.iter().cloned());
-        self.derived.extend(optimization.derived.iter().cloned());
-        if self.fallback.is_none() {
-            self.fallback = optimization.fallback_among(&self.choices).map(str::to_owned);
-        }
         self
     }
 
@@ -140,18 +136,6 @@ impl Builder {
     /// Sets the role, whatever the environment sets.
     pub fn role(mut self, role: Role) -> Self {
         self.role = role;
-        self
-    }
-
-    /// Sets the log's file, whatever the environment sets.
-    pub fn log(mut self, path: impl AsRef<Path>) -> Self {
-        self.log = Some(path.as_ref().to_owned());
-        self
-    }
-
-    /// Sets the timing policy for the log's metadata, if the program's clock follows one. Default: none.
-    pub fn timing(mut self, policy: TimingPolicy) -> Self {
-        self.timing = Some(policy);
         self
     }
 
@@ -203,21 +187,22 @@ impl Builder {
             )));
         }
         let listed = |list: &[String]| list.contains(&name);
+        names::add(&name, &environment);
+        let consults = environment.consult.as_deref().is_none_or(listed);
         let (consults, collects) = match self.role {
-            Role::FromEnvironment => {
-                (environment.consult.as_deref().is_none_or(listed), listed(&environment.collect))
-            }
+            Role::FromEnvironment => (consults, is_recorded(&name, &environment)),
             Role::Consult => (true, false),
+            #[cfg(feature = "record")]
             Role::Collect => (false, true),
             Role::Off => (false, false),
         };
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
-        let log = self.log.or_else(|| environment.log_file(&name, &device));
+        #[cfg(feature = "record")]
         let recorder = Recorder {
-            path: log,
+            path: self.log.or_else(|| environment.log_file(&name, &device)),
             timing: self.timing,
-            log: Mutex::default(),
-            warnings: Warnings::new(collects && self.role == Role::FromEnvironment),
+            log: std::sync::Mutex::default(),
+            warnings: Warnings::default(),
         };
         let auto_heuristic = AutoHeuristic {
             name,
@@ -225,19 +210,65 @@ impl Builder {
             fallback,
             features,
             precondition,
-            model_folders: environment.model_folders,
             heuristics,
             pins: self.pins,
             device,
             consults,
             collects,
+            #[cfg(feature = "record")]
             recorder,
-            warnings: Warnings::new(true),
+            environment,
+            warnings: Warnings::default(),
             bindings: ArcSwap::from_pointee(Bindings::default()),
         };
         auto_heuristic.bind();
         Ok(auto_heuristic)
     }
+}
+
+#[cfg(feature = "record")]
+impl Builder {
+    /// Takes the features, the derived features and, unless one is set, the fallback from an optimization's
+    /// description. Its preconditions are part of the heuristics learned with it.
+    ///
+    /// Call [`choices`](Self::choices) first: the fallback is the first of the description's list that is a choice.
+    pub fn optimization(mut self, optimization: &Optimization) -> Self {
+        self.features.extend(optimization.features.iter().cloned());
+        self.derived.extend(optimization.derived.iter().cloned());
+        if self.fallback.is_none() {
+            self.fallback = optimization.fallback_among(&self.choices).map(str::to_owned);
+        }
+        self
+    }
+
+    /// Sets the log's file, whatever the environment sets.
+    pub fn log(mut self, path: impl AsRef<Path>) -> Self {
+        self.log = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the timing policy for the log's metadata, if the program's clock follows one. Default: none.
+    pub fn timing(mut self, policy: TimingPolicy) -> Self {
+        self.timing = Some(policy);
+        self
+    }
+}
+
+/// Returns true if the environment asks for the log of this optimization.
+#[cfg(feature = "record")]
+fn is_recorded(name: &String, environment: &Environment) -> bool {
+    environment.collect.contains(name)
+}
+
+/// A program without the feature `record` writes no log.
+#[cfg(not(feature = "record"))]
+fn is_recorded(name: &String, environment: &Environment) -> bool {
+    if environment.collect.contains(name) {
+        warn_user(&format!(
+            "{name}: AUTOHEURISTIC_COLLECT has no effect, because the program is built without the feature `record` of ah-runtime"
+        ));
+    }
+    false
 }
 
 /// This processor, detected once.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use ah_measure::lock;
 use ah_model::{Context, Error, Scalar, Schema};
 use ah_types::log::{LogWriter, Metadata};
 use ah_types::{Failure, Outcome, TimingPolicy};
 
 use crate::files;
+use crate::lock::lock;
 use crate::warnings::Warnings;
 
 /// The log of one decision point. The first append opens the file.
@@ -65,11 +65,25 @@ impl Recorder {
         Ok(())
     }
 
+    /// Returns where the log is, in a sentence.
+    pub(super) fn describe(&self) -> String {
+        match &self.path {
+            Some(path) => format!("collects into {}", path.display()),
+            None => "collects, but has no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned(),
+        }
+    }
+
     fn open(&self, schema: &Schema, metadata: impl FnOnce() -> Metadata) -> Result<LogWriter, Error> {
         let no_folder = || Error::Usage("no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned());
         let path = self.path.as_deref().ok_or_else(no_folder)?;
         files::expect_regular(path).map_err(Error::io(path, "open"))?;
-        let (writer, torn) = LogWriter::open(path, &metadata(), schema, Some(files::PATIENCE))?;
+        let opened = LogWriter::open(path, &metadata(), schema, Some(files::PATIENCE));
+        let (writer, torn) = opened.map_err(|error| match error {
+            Error::Metadata { path, other, differences, .. } => {
+                Error::Metadata { path, other, differences, hint: "set another AUTOHEURISTIC_LOG_PATH" }
+            }
+            error => error,
+        })?;
         if let Some(torn) = torn {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ah_measure::lock;
 use ah_model::shown::listed;
 
 use super::registry;
 use crate::heuristics::{Heuristic, LoadedModel};
+use crate::lock::lock;
 
 /// The models of each path that was asked for: a folder of models, or one model's file.
 static FOLDERS: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());
@@ -18,34 +18,50 @@ static FOLDERS: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());
 /// The models of a folder, by file.
 type Models = BTreeMap<PathBuf, Arc<dyn Heuristic>>;
 
-/// Returns the models of this optimization: folder by folder, then by file name.
-pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
-    let mut known = lock(&FOLDERS);
-    for path in paths {
-        known.entry(path.clone()).or_insert_with(|| read(path, Models::new()));
-    }
-    let models = paths.iter().flat_map(|path| known[path].values());
-    models.filter(|model| model.optimization() == optimization).cloned().collect()
+/// The models that some paths have for an optimization, at one moment.
+pub(crate) struct InFolders {
+    /// Path by path, then by file name.
+    pub(crate) models: Vec<Arc<dyn Heuristic>>,
+    /// What else the paths have: the optimizations that their models decide, and the paths without a model.
+    pub(crate) others: String,
 }
 
-/// Returns the reason why none of these folders has a model of some optimization: the optimizations that their models
-/// decide, and the folders that have none. The folders must have been scanned.
-pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
-    let known = lock(&FOLDERS);
-    let of_folder = |path: &PathBuf| {
-        let decided: BTreeSet<&str> = known.get(path)?.values().map(|model| model.optimization()).collect();
-        Some(match (decided.is_empty(), std::fs::metadata(path)) {
+/// Looks for the models of this optimization.
+pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> InFolders {
+    for path in paths {
+        // No lock is held while the disk is read and a logger is called.
+        if !lock(&FOLDERS).contains_key(path) {
+            let models = read(path, Models::new());
+            lock(&FOLDERS).entry(path.clone()).or_insert(models);
+        }
+    }
+    let found: Vec<(&PathBuf, Models)> = {
+        let known = lock(&FOLDERS);
+        paths.iter().filter_map(|path| Some((path, known.get(path)?.clone()))).collect()
+    };
+    let others = found.iter().map(|(path, models)| {
+        let decided: BTreeSet<&str> = models.values().map(|model| model.optimization()).collect();
+        match (decided.is_empty(), std::fs::metadata(path)) {
             (false, _) => format!("{} decides {}", path.display(), listed(decided)),
             (true, Err(error)) => format!("{}: {error}", path.display()),
             (true, Ok(_)) => format!("{} has no model (*.json, *.json.gz) that can be read", path.display()),
-        })
-    };
-    paths.iter().filter_map(of_folder).collect::<Vec<_>>().join("; ")
+        }
+    });
+    let others = others.collect::<Vec<_>>().join("; ");
+    let models = found.into_iter().flat_map(|(_, models)| models.into_values());
+    InFolders { models: models.filter(|model| model.optimization() == optimization).collect(), others }
 }
 
 /// Reads the folders of `AUTOHEURISTIC_PATH` again. Decision points use what is there from their next decision on.
 pub fn reload_models() {
-    lock(&FOLDERS).iter_mut().for_each(|(path, models)| *models = read(path, std::mem::take(models)));
+    // Of two threads that reload, the later one finds what the earlier one has read.
+    static RELOADING: Mutex<()> = Mutex::new(());
+    let _reloading = lock(&RELOADING);
+    let known = lock(&FOLDERS).clone();
+    for (path, models) in known {
+        let models = read(&path, models);
+        lock(&FOLDERS).insert(path, models);
+    }
     registry::advance();
 }
 

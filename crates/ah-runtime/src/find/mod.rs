@@ -11,7 +11,7 @@
 mod folders;
 mod registry;
 
+pub(crate) use folders::in_folders;
 pub use folders::reload_models;
-pub(crate) use folders::{decided_in, in_folders};
 pub(crate) use registry::generation;
 pub use registry::{register, registered};

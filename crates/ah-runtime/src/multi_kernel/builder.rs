@@ -69,7 +69,26 @@ impl<F> Builder<F> {
         self
     }
 
-    /// Restricts a kernel to inputs for whose values `supports` returns true. It is called before every run.
+    /// Restricts a kernel to inputs for whose values `supports` returns true. It is called before every run, with the values in the
+    /// order of the features.
+    ///
+    /// ```
+    /// # use ah_runtime::{AutoHeuristic, MultiKernel};
+    /// type Sum = fn(&[f32]) -> f32;
+    /// fn forward(x: &[f32]) -> f32 { x.iter().sum() }
+    /// fn in_pairs(x: &[f32]) -> f32 { x.chunks_exact(2).map(|pair| pair[0] + pair[1]).sum() }
+    ///
+    /// # fn main() -> Result<(), ah_runtime::Error> {
+    /// let sum = MultiKernel::<Sum>::builder(AutoHeuristic::builder("sum").numerical("length"))
+    ///     .kernel("forward", "1", forward) // the fallback supports every input
+    ///     .kernel("in_pairs", "1", in_pairs)
+    ///     .eligible("in_pairs", |values| values[0].number().is_some_and(|length| length % 2.0 == 0.0))
+    ///     # .no_cache()
+    ///     .build()?;
+    /// assert_eq!(sum.run(&[3.into()], |kernel| kernel(&[1.0, 2.0, 4.0])), 7.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn eligible(
         mut self,
         kernel: &str,
@@ -143,6 +162,8 @@ impl<F> Builder<F> {
 
         let eligible = eligibility(&decision, self.eligible)?;
         let dimensions = dimensions(&decision, self.dimensions)?;
+        // A decision point that is not enabled runs the fallback.
+        let off = (!decision.is_enabled()).then(|| decision.fallback_index());
         let forced = environment.forced_kernel(&name).filter(|&kernel| {
             let exists = kernel < names.len();
             if !exists {
@@ -153,6 +174,7 @@ impl<F> Builder<F> {
             }
             exists
         });
+        let forced = forced.or(off);
         let schema = decision.features().base();
         let (versions, functions): (Vec<String>, Vec<F>) =
             self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
@@ -181,7 +203,7 @@ impl<F> Builder<F> {
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
             given_up: Mutex::default(),
-            warnings: Warnings::new(false),
+            warnings: Warnings::default(),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             files,
             writing: Mutex::default(),

@@ -5,6 +5,7 @@ use ah_model::shown::time;
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The text shows the fields.
+#[non_exhaustive]
 pub enum Miss {
     /// Nothing is remembered yet.
     #[error("nothing is remembered yet")]
@@ -20,6 +21,7 @@ pub enum Miss {
 /// An event off the hot path.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The text shows the fields.
+#[non_exhaustive]
 pub enum Event {
     /// The kernels were measured.
     #[error("measured [{context}] because {miss}: {}", won(winner.as_ref()))]

@@ -23,13 +23,11 @@ pub struct MultiKernel<F> {
 }
 
 impl<F> MultiKernel<F> {
-    /// Runs the fastest kernel for these values of the features.
+    /// Runs the fastest kernel for these values of the features, and returns its result.
     ///
     /// `call` calls the given kernel with the caller's arguments. Measuring calls it many times, so one call must
-    /// not change what the next one computes; for kernels that write their input, use [`run_on`](Self::run_on).
-    ///
-    /// Measuring first checks each kernel's result with `agrees`, which gets the fallback's result and the kernel's. A
-    /// kernel whose result does not agree never wins. `None` trusts the kernels.
+    /// not change what the next one computes; for kernels that write their input, use [`run_on`](Self::run_on). The kernels
+    /// are trusted to return the same; [`run_checked`](Self::run_checked) compares them.
     ///
     /// ```
     /// # use ah_runtime::{AutoHeuristic, MultiKernel};
@@ -37,22 +35,63 @@ impl<F> MultiKernel<F> {
     /// # type Sum = fn(&[f32]) -> f32;
     /// # let sum = MultiKernel::<Sum>::builder(AutoHeuristic::builder("sum").numerical("length"))
     /// #     .kernel("forward", "1", (|x| x.iter().sum()) as Sum).no_cache().build().unwrap();
-    /// let call = |kernel: &Sum| Ok::<_, String>(kernel(&x));
-    /// let total = sum.run(&[x.len().into()], call, Some(&|expected, found| expected == found));
-    /// # assert_eq!(total, Ok(3.0));
+    /// assert_eq!(sum.run(&[x.len().into()], |kernel| kernel(&x)), 3.0);
     /// ```
     #[inline]
-    pub fn run<R: Attempt>(
+    pub fn run<T>(&self, values: &[Scalar<'_>], call: impl FnMut(&F) -> T) -> T {
+        self.run_attempt(values, call, |_| None, None)
+    }
+
+    /// Like [`run`](Self::run), but measuring first checks each kernel's result with `agrees`, which gets the fallback's result and
+    /// the kernel's. A kernel whose result does not agree never wins.
+    ///
+    /// ```
+    /// # use ah_runtime::{AutoHeuristic, MultiKernel};
+    /// # let x = [1.0_f32, 2.0];
+    /// # type Sum = fn(&[f32]) -> f32;
+    /// # let sum = MultiKernel::<Sum>::builder(AutoHeuristic::builder("sum").numerical("length"))
+    /// #     .kernel("forward", "1", (|x| x.iter().sum()) as Sum).no_cache().build().unwrap();
+    /// let total = sum.run_checked(&[x.len().into()], |kernel| kernel(&x), |expected, found| expected == found);
+    /// # assert_eq!(total, 3.0);
+    /// ```
+    #[inline]
+    pub fn run_checked<T>(
+        &self,
+        values: &[Scalar<'_>],
+        call: impl FnMut(&F) -> T,
+        agrees: impl Fn(&T, &T) -> bool,
+    ) -> T {
+        self.run_attempt(values, call, |_| None, Some(&agrees))
+    }
+
+    /// Like [`run`](Self::run), for kernels that may fail: one that fails while it is measured never wins. With `agrees`,
+    /// results are compared as by [`run_checked`](Self::run_checked).
+    ///
+    /// # Errors
+    /// The error of the kernel that ran.
+    #[inline]
+    pub fn try_run<T, E: fmt::Display>(
+        &self,
+        values: &[Scalar<'_>],
+        call: impl FnMut(&F) -> Result<T, E>,
+        agrees: Agrees<'_, Result<T, E>>,
+    ) -> Result<T, E> {
+        self.run_attempt(values, call, Attempt::failure, agrees)
+    }
+
+    #[inline]
+    fn run_attempt<R>(
         &self,
         values: &[Scalar<'_>],
         mut call: impl FnMut(&F) -> R,
+        failure: fn(&R) -> Option<String>,
         agrees: Agrees<'_, R>,
     ) -> R {
         let kernel = match self.picker.known(values) {
             Some(kernel) => kernel,
             None => {
                 let attempt = &mut |kernel: usize, runs: u32| {
-                    let mut call = || succeeded(call(&self.functions[kernel]));
+                    let mut call = || succeeded(call(&self.functions[kernel]), failure);
                     timed(&self.picker.timer, || {
                         (1..runs).try_for_each(|_| call().map(drop))?;
                         call()
@@ -72,7 +111,7 @@ impl<F> MultiKernel<F> {
     }
 
     /// Like [`run`](Self::run), for kernels that write their input. Measuring works on clones, and cloning is not
-    /// part of the time. `agrees` gets what the fallback makes of the input, and what the kernel makes of it.
+    /// part of the time. `agrees` gets the input after the fallback, and after the kernel.
     ///
     /// A kernel that panics outside measuring may leave the input half written. The panic is then remembered and
     /// reaches the caller.
@@ -89,7 +128,7 @@ impl<F> MultiKernel<F> {
             None => {
                 let attempt = &mut |kernel: usize, _: u32| {
                     let mut clone = input.clone();
-                    let call = || succeeded(call(&self.functions[kernel], &mut clone));
+                    let call = || succeeded(call(&self.functions[kernel], &mut clone), R::failure);
                     timed(&self.picker.timer, call).map(|(ms, _)| (ms, clone))
                 };
                 // Each run needs a fresh input, so one run makes a sample.

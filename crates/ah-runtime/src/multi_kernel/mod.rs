@@ -22,7 +22,7 @@
 //!
 //! let x = vec![1.0; 1000];
 //! // The first call for a shape measures both; later ones look the pick up.
-//! let total = sum.run(&[x.len().into()], |kernel| Ok::<_, String>(kernel(&x)), None)?;
+//! let total = sum.run(&[x.len().into()], |kernel| kernel(&x));
 //! assert_eq!(total, 1000.0);
 //! println!("{}", sum.explain());
 //! # Ok(())

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ah_measure::lock;
 use ah_model::shown::time;
 use ah_model::{Feature, Scalar};
 use ah_types::{Failure, Outcome, TimingPolicy, median};
@@ -18,6 +17,7 @@ use super::picks::{self, Head, Pick, Table, Widening};
 use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
+use crate::lock::lock;
 use crate::warnings::Warnings;
 
 /// Returns true if a kernel supports an input with these values.
@@ -337,8 +337,11 @@ impl Picker {
     pub(super) fn explain(&self) -> String {
         let mut text = self.decision.explain();
         let table = self.table.load();
-        if let Some(kernel) = self.forced {
-            let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
+        match self.forced {
+            Some(kernel) if self.decision.is_enabled() || kernel != self.fallback() => {
+                let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
+            }
+            _ => {}
         }
         for pick in table.picks() {
             let features = self.features().iter();
@@ -347,7 +350,9 @@ impl Picker {
             let ms = |kernel: usize| time(pick.ms[kernel].unwrap_or(f64::INFINITY));
             let _ = write!(text, "\n{} takes {} while {guards}", self.name_of(pick.kernel), ms(pick.kernel));
             if let Some(second) = pick.best(|kernel| kernel != pick.kernel) {
-                let _ = write!(text, "; then {} {}", self.name_of(second), ms(second));
+                // Of kernels whose times tie, the first given is picked.
+                let order = if pick.ms[second] < pick.ms[pick.kernel] { "tied with" } else { "then" };
+                let _ = write!(text, "; {order} {} {}", self.name_of(second), ms(second));
             }
         }
         for event in self.events() {

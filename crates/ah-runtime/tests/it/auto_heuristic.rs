@@ -1,6 +1,7 @@
 //! A decision point answers with the heuristic's choice, or with the fallback and the true reason.
 
 use crate::common;
+use crate::common::logger;
 
 use ah_model::{Device, Error, Scalar};
 use ah_runtime::Cuda;
@@ -231,10 +232,8 @@ fn changed(text: &str, from: &str, to: &str) -> String {
 #[test]
 fn models_in_a_folder_are_swapped_while_the_program_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let environment = Environment {
-        model_folders: vec![folder.path().join("none"), folder.path().to_owned()],
-        ..Environment::default()
-    };
+    let mut environment = Environment::default();
+    environment.model_folders = vec![folder.path().join("none"), folder.path().to_owned()];
     let auto = builder().environment(environment).build().unwrap();
     let answer = || auto.choose(&values("float32", 101.0, 64.0));
     assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
@@ -307,7 +306,8 @@ fn a_model_with_another_fallback_is_refused() {
 #[test]
 fn threads_decide_while_models_are_swapped() {
     let folder = tempfile::tempdir().unwrap();
-    let environment = Environment { model_folders: vec![folder.path().to_owned()], ..Environment::default() };
+    let mut environment = Environment::default();
+    environment.model_folders = vec![folder.path().to_owned()];
     let path = folder.path().join("model.json");
     let first = pad_mm("First", None).to_json();
     // The models differ for k = 101 (pad or orig) and agree for k = 100 (orig).
@@ -338,4 +338,61 @@ fn threads_decide_while_models_are_swapped() {
         threads.into_iter().map(|t| t.join().unwrap()).fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]])
     });
     assert!(seen[0] > 100 && seen[1] > 100, "both models decided: {seen:?}");
+}
+
+#[test]
+fn choices_that_only_one_side_has_are_explained_and_warned_of_once() {
+    logger::start();
+    let mut model = pad_mm("Differs", None);
+    model.optimization = "differs".to_owned();
+    let decision = AutoHeuristic::builder("differs")
+        .choices(["orig", "pad", "split"])
+        .heuristic(LoadedModel::from(model));
+    let decision =
+        decision.numerical("m").numerical("k").categorical("dtype").environment(Environment::default());
+    let auto = decision.build().unwrap();
+    let difference = "it never takes split, which it does not know; the program lacks its stream";
+    assert!(auto.explain().contains(&format!("; {difference}")), "{}", auto.explain());
+    for _ in 0..3 {
+        reload_models();
+        let _ = auto.choose(&values("float32", 101.0, 64.0));
+    }
+    let warning = format!("WARN: differs: Differs: {difference}");
+    assert_eq!(logger::LINES.lock().unwrap().iter().filter(|line| **line == warning).count(), 1);
+}
+
+/// Models come and go: what was said is not said again, and no line says that a folder has no model of an optimization which it
+/// decides.
+#[test]
+fn a_warning_is_given_once_however_often_models_are_read() {
+    logger::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = pad_mm("Comes and goes", None);
+    model.optimization = "comes_and_goes".to_owned();
+    let mut environment = Environment::default();
+    environment.model_folders = vec![folder.path().to_owned()];
+    let decision = AutoHeuristic::builder("comes_and_goes").choices(["orig", "pad"]).fallback("pad");
+    let decision = decision.numerical("m").numerical("k").categorical("dtype").environment(environment);
+    let auto = decision.build().unwrap();
+    let path = folder.path().join("model.json");
+    for _ in 0..3 {
+        model.write(&path).unwrap();
+        reload_models();
+        let _ = auto.choose(&values("float32", 101.0, 64.0));
+        std::fs::remove_file(&path).unwrap();
+        reload_models();
+        let _ = auto.choose(&values("float32", 101.0, 64.0));
+    }
+    let logged = logger::LINES.lock().unwrap();
+    let warnings: Vec<&String> =
+        logged.iter().filter(|line| line.starts_with("WARN: comes_and_goes:")).collect();
+    let distinct: std::collections::BTreeSet<&&String> = warnings.iter().collect();
+    assert_eq!(distinct.len(), warnings.len(), "{warnings:#?}");
+    let contradicts = |line: &&&String| line.contains("decides comes_and_goes");
+    assert_eq!(warnings.iter().filter(contradicts).count(), 0, "{warnings:#?}");
+    assert_eq!(
+        warnings.len(),
+        3,
+        "no model, another fallback, and both as the reason of the fallback: {warnings:#?}"
+    );
 }

@@ -25,8 +25,9 @@ fn logs_are_in_the_cache_folder_by_device_and_name_by_default() {
     let log = |variables: &[(&str, &Path)], cache: Option<&str>| {
         let auto = AutoHeuristic::builder("pad/mm").choices(["a"]).device(device());
         let cache_folder = cache.map(PathBuf::from);
-        let auto = auto.environment(Environment { cache_folder, ..environment(variables) });
-        auto.build().unwrap().log_path().map(Path::to_owned)
+        let mut environment = environment(variables);
+        environment.cache_folder = cache_folder;
+        auto.environment(environment).build().unwrap().log_path().map(Path::to_owned)
     };
     let (cache, usual) = (Some("/cache"), PathBuf::from("/cache/autoheuristic/CPU_of_Test/pad_mm.txt"));
     assert_eq!(log(&[], cache), Some(usual.clone()));
@@ -158,7 +159,10 @@ fn a_run_that_was_asked_to_collect_and_cannot_warns_once_without_a_logger() {
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::write(&other, text.replace(r#""fallback":["orig"]"#, r#""fallback":["pad"]"#)).unwrap();
     for (path, reason) in [
-        (other, r#"autoheuristic_rs.fallback (log: ["pad"], other: ["orig"])"#),
+        (
+            other,
+            r#"autoheuristic_rs.fallback (log: ["pad"], other: ["orig"]); set another AUTOHEURISTIC_LOG_PATH"#,
+        ),
         (log.join("below.txt"), "below.txt: cannot"),
     ] {
         let (answer, warnings) = collect(&path);
@@ -208,7 +212,8 @@ fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger()
 fn picks_are_in_the_cache_folder_by_device_by_default() {
     let folder = |variables: &[(&str, &Path)], cache: Option<&str>| {
         let cache_folder = cache.map(PathBuf::from);
-        let environment = Environment { cache_folder, ..environment(variables) };
+        let mut environment = environment(variables);
+        environment.cache_folder = cache_folder;
         environment.picks_folder(&device()).map(|folder| folder.display().to_string())
     };
     assert_eq!(folder(&[], Some("/cache")).unwrap(), "/cache/autoheuristic/picks/CPU_of_Test");
@@ -238,7 +243,7 @@ fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
     };
     let multi = named("told").build().unwrap();
     for m in [100.0, 1000.0] {
-        multi.run(&[m.into()], |kernel| kernel(m), None).unwrap();
+        multi.try_run(&[m.into()], |kernel| kernel(m), None).unwrap();
     }
     named("untrusted").lookup("{").build().unwrap();
     let logged = logger::LINES.lock().unwrap();
@@ -251,4 +256,78 @@ fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
     }
     let warned = |line: &String| line.starts_with("WARN: untrusted: not a recording");
     assert!(logged.iter().any(warned), "{logged:#?}");
+}
+
+#[test]
+fn a_multi_kernel_that_is_not_enabled_runs_the_fallback() {
+    let off = Environment::read(|name| (name == "AUTOHEURISTIC_USE").then(|| "softmax".into()));
+    let multi = two(off).no_cache().build().unwrap();
+    for _ in 0..2 {
+        assert_eq!(call(&multi, 64.0, 1000.0, "f32"), ["orig"]);
+    }
+    let explained = multi.explain();
+    assert!(explained.starts_with("pad_mm: not enabled; fallback orig\n"), "{explained}");
+    assert!(!explained.contains("forces"), "{explained}");
+    let unknown =
+        "AUTOHEURISTIC_USE names \"softmax\", expected one of this program's decision points, so far";
+    assert!(explained.contains(unknown), "{explained}");
+}
+
+/// Makes two decision points with misspelt names in its environment; does nothing unless the test below started it.
+#[test]
+fn a_process_with_misspelt_names() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    for name in ["send", "hash", "send"] {
+        two_at(AutoHeuristic::builder(name).numerical("m")).no_cache().build().unwrap();
+    }
+}
+
+#[test]
+fn a_misspelt_name_is_answered_once_with_the_known_ones() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["environment::a_process_with_misspelt_names", "--exact", "--nocapture"])
+        .env("AH_TEST_CHILD", "1")
+        .env("AUTOHEURISTIC_COLLECT", "sned")
+        .env("AUTOHEURISTIC_FORCE_KERNEL", "hash9=1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    let warnings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("ah-runtime: ")).collect();
+    let expected = "expected one of this program's decision points, so far";
+    assert_eq!(
+        warnings,
+        [
+            format!("AUTOHEURISTIC_COLLECT names \"sned\", {expected} send"),
+            format!("AUTOHEURISTIC_FORCE_KERNEL names \"hash9\", {expected} hash, send"),
+        ]
+    );
+}
+
+/// Loses measurements beside a logger that takes errors only; does nothing unless the test below started it.
+#[test]
+fn a_process_whose_logger_takes_errors_only() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    logger::start();
+    log::set_max_level(log::LevelFilter::Error);
+    let auto =
+        decision().role(Role::Collect).log("/dev/null/below.txt").choices(["orig", "pad"]).build().unwrap();
+    for k in [1000.0, 1001.0] {
+        auto.choose_or_collect(&values(64.0, k, "float32"), |_| Ok(vec![1.0]));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn lost_measurements_are_printed_where_no_logger_takes_warnings() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["environment::a_process_whose_logger_takes_errors_only", "--exact", "--nocapture"])
+        .env("AH_TEST_CHILD", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.matches("ah-runtime: pad_mm: measurements are lost: ").count(), 1, "{text}");
 }

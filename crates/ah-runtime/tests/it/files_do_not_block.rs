@@ -45,7 +45,7 @@ fn a_pipe_in_place_of_any_file() {
     let (cached, recorded) = (cache.clone(), record.clone());
     let run = move |k: f64| {
         let multi = two(cached_in(&cached)).record(&recorded).build().unwrap();
-        multi.run(&values(64.0, k, "f32"), |kernel| kernel(k), None).unwrap()
+        multi.try_run(&values(64.0, k, "f32"), |kernel| kernel(k), None).unwrap()
     };
     // Creates the files.
     run(1.0);

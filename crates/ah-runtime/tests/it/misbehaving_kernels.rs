@@ -88,7 +88,7 @@ fn a_panic_of_the_fallback_reaches_the_caller() {
     let only = only.timer(virtual_time).no_cache().build().unwrap();
     PANICS.set(true);
     for _ in 0..2 {
-        let run = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None);
+        let run = || only.try_run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
     }
 }
@@ -138,14 +138,18 @@ fn a_fast_wrong_kernel_never_wins_if_results_are_compared() {
         let (checked, trusting) = (build(), build());
         let k = 900.0 + f64::from(run);
         let values = values(64.0, k, "f32");
-        let result = checked.run(&values, |kernel| kernel(k), Some(&|expected, found| expected == found));
+        let result = checked.try_run(&values, |kernel| kernel(k), Some(&|expected, found| expected == found));
         assert_eq!(result, Ok(2.0 * k));
         assert_eq!(
             failures(&checked),
             ["wrong wrong result: it does not agree with the fallback's"],
             "the wrong result is reported once"
         );
-        assert_eq!(trusting.run(&values, |kernel| kernel(k), None), Ok(7.0), "without a comparison it wins");
+        assert_eq!(
+            trusting.try_run(&values, |kernel| kernel(k), None),
+            Ok(7.0),
+            "without a comparison it wins"
+        );
     }
 }
 
@@ -173,7 +177,7 @@ fn outputs_of_kernels_that_write_are_compared() {
 fn results_cannot_be_compared_with_a_failed_fallback() {
     let multi = MultiKernel::<Kernel>::builder(decision()).kernel("broken", 1, broken as Kernel);
     let multi = multi.kernel("wrong", 1, wrong).timer(virtual_time).no_cache().build().unwrap();
-    let result = multi.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), Some(&|a, b| a == b));
+    let result = multi.try_run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), Some(&|a, b| a == b));
     assert_eq!(result, Err("out of shared memory".to_owned()));
     assert!(
         failures(&multi)[1].contains("the fallback failed: out of shared memory"),

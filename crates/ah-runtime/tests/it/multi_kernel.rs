@@ -112,7 +112,7 @@ fn a_kernel_that_fails_never_wins() {
     );
     let only = MultiKernel::<Kernel>::builder(decision()).kernel("broken", 1, broken as Kernel);
     let only = only.timer(virtual_time).no_cache().build().unwrap();
-    let fails = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None).unwrap_err();
+    let fails = || only.try_run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None).unwrap_err();
     assert_eq!(fails(), "out of shared memory");
     RAN.take();
     fails();
@@ -124,7 +124,7 @@ fn undefined_features_run_the_fallback() {
     let multi = plain().build().unwrap();
     for values in [&values(f64::NAN, 1.0, "f32")[..], &[1.into()], &[1.into(), 2.into(), 3.into()]] {
         RAN.take();
-        multi.run(values, |kernel| kernel(1.0), None).unwrap();
+        multi.try_run(values, |kernel| kernel(1.0), None).unwrap();
         assert_eq!(RAN.take(), ["orig"]);
     }
     assert!(multi.events().is_empty());
@@ -155,7 +155,7 @@ fn measurements_that_overlap_keep_the_limit() {
         }
         kernel(1000.0)
     };
-    multi.run(&values(64.0, 1000.0, "f32"), call, None).unwrap();
+    multi.try_run(&values(64.0, 1000.0, "f32"), call, None).unwrap();
     let picks = [1000.0, 2000.0].map(|k| multi.pick(&values(64.0, k, "f32")));
     assert_eq!(picks, [None, Some(1)], "{}", multi.explain());
     assert_eq!(remembered(&multi, 64.0, 1000.0, "f32"), "orig");
@@ -233,7 +233,7 @@ fn threads_that_miss_together_measure_once() {
         for _ in 0..16 {
             scope.spawn(|| {
                 for n in 0..4 {
-                    multi.run(&[n.into()], |kernel| kernel(), None);
+                    multi.run(&[n.into()], |kernel| kernel());
                 }
             });
         }

@@ -132,16 +132,16 @@ fn a_remembered_pick_allocates_nothing() {
     .build()
     .unwrap();
     for m in [1, 100, 200] {
-        multi.run(&[m.into(), "float32".into()], |kernel| kernel(), None);
+        multi.run(&[m.into(), "float32".into()], |kernel| kernel());
     }
     let count = least_allocations(|| {
         for m in [100, 101, 130, 200] {
-            multi.run(&[m.into(), "float32".into()], |kernel| kernel(), None);
+            multi.run(&[m.into(), "float32".into()], |kernel| kernel());
         }
     });
     assert_eq!(count, 0, "{}", multi.explain());
     assert!(
-        allocations(|| multi.run(&[100.into(), "int8".into()], |kernel| kernel(), None)) > 0,
+        allocations(|| multi.run(&[100.into(), "int8".into()], |kernel| kernel())) > 0,
         "a miss allocates"
     );
 }

@@ -54,7 +54,8 @@ fn right_pick(n: u64) -> usize {
 
 fn multi_kernel(folder: &Path, version: u64) -> MultiKernel<Kernel> {
     let cache = folder.join("cache");
-    let environment = Environment { picks: Some(cache), ..Environment::default() };
+    let mut environment = Environment::default();
+    environment.picks = Some(cache);
     let decision = AutoHeuristic::builder("stress").numerical("n").environment(environment);
     let mut builder = MultiKernel::<Kernel>::builder(decision.log(folder.join("multi_kernel.txt")))
         .dimension("n", Dimension::exact())
@@ -130,7 +131,7 @@ fn call_at_random(multi: &MultiKernel<Kernel>, collecting: &AutoHeuristic, mut r
             kernel(n);
             assert!(supports(LAST_RAN.get(), n), "n = {n}: a kernel ran that does not support it");
         };
-        multi.run(&values, call, None);
+        multi.run(&values, call);
         let last = LAST_RAN.get();
         assert!(last == right_pick(n) || last == 0, "n = {n}: ran {last}, neither the pick nor the fallback");
         if random.below(20) == 0 {

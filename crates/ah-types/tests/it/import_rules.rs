@@ -125,16 +125,31 @@ fn the_libraries_that_programs_link_stay_light() {
     }
 }
 
-/// A user who measures a function of their own waits until these are compiled.
-#[test]
-fn an_own_function_needs_at_most_61_crates() {
-    let flags = "tree --offline --no-default-features -p ah-collect -e normal,build --prefix none";
+/// Returns the crates that a package brings without features, itself included.
+fn crates_of(package: &str) -> BTreeSet<String> {
+    let flags = format!("tree --offline --no-default-features -p {package} -e normal,build --prefix none");
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output =
         std::process::Command::new(cargo).args(flags.split(' ')).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
-    let crates: BTreeSet<&str> = text.lines().filter_map(|line| line.split(" (").next()).collect();
+    text.lines().filter_map(|line| line.split(" (").next()).map(str::to_owned).collect()
+}
+
+/// A maintainer who links the runtime reads this list first.
+#[test]
+fn asking_a_heuristic_needs_at_most_20_crates() {
+    let crates = crates_of("ah-runtime");
+    assert!(crates.len() <= 20, "{} crates: {crates:?}", crates.len());
+    let ours: Vec<&str> =
+        crates.iter().filter_map(|c| c.split(' ').next()).filter(|c| OURS.contains(c)).collect();
+    assert_eq!(ours, ["ah-decide", "ah-model", "ah-runtime"]);
+}
+
+/// A user who measures a function of their own waits until these are compiled.
+#[test]
+fn an_own_function_needs_at_most_61_crates() {
+    let crates = crates_of("ah-collect");
     assert!(crates.len() <= 61, "{} crates: {crates:?}", crates.len());
 }
 

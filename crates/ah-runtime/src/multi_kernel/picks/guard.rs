@@ -1,5 +1,6 @@
 //! Guards: the conditions under which a remembered pick holds.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ah_model::Scalar;
@@ -56,6 +57,14 @@ impl Guard {
             Self::Is(name) => Scalar::Category(name),
             Self::Equals(x) => Scalar::Number(*x),
             Self::Within(bucket) => Scalar::Number(bucket.up_to),
+        }
+    }
+
+    /// Orders guards of one feature by their values.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        match (self.value(), other.value()) {
+            (Scalar::Number(x), Scalar::Number(y)) => x.total_cmp(&y),
+            (x, y) => x.category().cmp(&y.category()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The table of remembered picks, by shape key.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ah_model::{FeatureKind, Scalar, Schema};
@@ -99,10 +100,13 @@ impl Table {
         self.picks.len()
     }
 
-    /// Returns the picks in an order that does not depend on hashing.
+    /// Returns the picks in the order of their guards' values.
     pub(crate) fn picks(&self) -> Vec<&Arc<Pick>> {
         let mut picks: Vec<_> = self.picks.values().collect();
-        picks.sort_by_cached_key(|pick| format!("{:?}", pick.guards));
+        picks.sort_by(|a, b| {
+            let orders = a.guards.iter().zip(&b.guards).map(|(a, b)| a.compare(b));
+            orders.fold(Ordering::Equal, Ordering::then)
+        });
         picks
     }
 

@@ -1,0 +1,94 @@
+//! Measurements of a program at a decision point: measured by it, or given to it, and appended to the log.
+
+use std::path::Path;
+
+use ah_model::{Error, Scalar};
+use ah_types::log::{Collection, LOG_FORMAT, Metadata};
+use ah_types::{Failure, Outcome};
+
+use super::answer::Answer;
+use super::auto_heuristic::AutoHeuristic;
+use crate::panics::caught;
+
+impl AutoHeuristic {
+    /// Returns the log that measurements are appended to; `None` if the user has no folder for it.
+    #[must_use]
+    pub fn log_path(&self) -> Option<&Path> {
+        self.recorder.path.as_deref()
+    }
+
+    /// Chooses. If this run collects, it instead measures every choice with `feedback`, appends the outcomes to
+    /// the log, and takes the fallback. `feedback` returns milliseconds, [`Failure::skipped`] or [`Failure::failed`]. A choice
+    /// whose measurement panics has failed.
+    ///
+    /// A failure to append is a warning of the `log` crate, on standard error where no logger takes warnings. The answer is still the
+    /// fallback.
+    pub fn choose_or_collect(
+        &self,
+        values: &[Scalar<'_>],
+        mut feedback: impl FnMut(&str) -> Outcome,
+    ) -> Answer<'_> {
+        if self.collects && self.precondition_holds(values) {
+            let mut outcome = |choice: &str| {
+                caught(|| feedback(choice)).unwrap_or_else(|panic| Err(Failure::failed(panic.reason())))
+            };
+            let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
+            if let Err(error) = self.append(values, outcomes) {
+                self.warn_unrecorded(&error);
+            }
+        }
+        self.choose(values)
+    }
+
+    /// Appends the program's own measurements to the log, if this run collects. Returns true if it appended.
+    ///
+    /// # Errors
+    /// [`Error`]: an unknown choice, an undefined feature, or the log cannot be written.
+    pub fn record_timings<'a>(
+        &self,
+        values: &[Scalar<'_>],
+        timings: impl IntoIterator<Item = (&'a str, Outcome)>,
+    ) -> Result<bool, Error> {
+        if !self.collects || !self.precondition_holds(values) {
+            return Ok(false);
+        }
+        self.append(values, timings)?;
+        Ok(true)
+    }
+
+    /// Appends to the log, whether this run collects or not.
+    pub(crate) fn append<'a>(
+        &self,
+        values: &[Scalar<'_>],
+        timings: impl IntoIterator<Item = (&'a str, Outcome)>,
+    ) -> Result<(), Error> {
+        let timings: Vec<_> = timings.into_iter().collect();
+        if let Some((unknown, _)) =
+            timings.iter().find(|(choice, _)| !self.choices.iter().any(|c| c == choice))
+        {
+            return Err(Error::Usage(format!(
+                "the choice {unknown:?} is none of the decision point's: {}",
+                self.choices.join(", ")
+            )));
+        }
+        let schema = self.features.base();
+        self.recorder.append(schema, values, timings, || {
+            let collection = Collection {
+                format: LOG_FORMAT,
+                device: Some(self.device.clone()),
+                timing: self.recorder.timing,
+                fallback: vec![self.choices[self.fallback].clone()],
+                collected: Some(false),
+                tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
+                // The program's own inputs; none is drawn.
+                ..Collection::default()
+            };
+            Metadata::new(&self.name, schema, self.choices.clone(), collection)
+        })
+    }
+
+    /// Warns that measurements are not in the log.
+    pub(crate) fn warn_unrecorded(&self, error: &Error) {
+        self.recorder.warnings.warn_user(format!("{}: measurements are lost: {error}", self.name));
+    }
+}

@@ -215,6 +215,9 @@ pub struct TrainArgs {
     /// The folder of the crate ah-runtime: the generated crate then has the feature `runtime`.
     #[arg(long, value_name = "DIR")]
     pub runtime_path: Option<PathBuf>,
+    /// Flags of `ah-codegen`, which are refused with advice.
+    #[arg(long, aliases = ["license", "rows"], hide = true, value_name = "VALUE")]
+    pub with: Option<String>,
     /// Stop after the model.
     #[arg(long)]
     pub no_codegen: bool,

@@ -56,4 +56,4 @@ pub use overhead::Overhead;
 pub use params::{LearnerKind, MaxRisk, Params, Size, SplitBy};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
-pub use train::{NoPromise, TrainedModel, train};
+pub use train::{NoPromise, TrainedModel, train, train_checked};

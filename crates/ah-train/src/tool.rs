@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
+use ah_cli::{error, exit, is_verbose, keep_foreign, keep_inputs, note, status, stdout, warning};
 use ah_model::shown::listed;
-use ah_model::{Error, Model, SourceRecord, Target};
+use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, SourceRecord, Target, Tree};
 use serde_json::json;
 
 use crate::cli::{
@@ -64,21 +64,10 @@ fn import(args: &ImportArgs) -> Result<u8, Error> {
 }
 
 fn train(args: &TrainArgs) -> Result<u8, Error> {
-    let params = &args.params;
-    let mut read: Vec<PathBuf> =
-        params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
-    keep_inputs("--model", &args.model, &read)?;
-    if let Some(report) = &args.report {
-        read.push(args.model.clone());
-        keep_inputs("--report", report, &read)?;
-    }
-    let named = generated_targets(&params.targets);
-    // Targets that the log or a file names are known only later.
-    if !named.is_empty() {
-        ah_codegen::check_into(args.into.as_deref(), &named)?;
-    }
+    check_outputs(args)?;
     let sources = sources(&args.source)?;
-    let mut trained = crate::train(params)?;
+    // The log or a file may name the targets, so they are known only when it is read.
+    let mut trained = crate::train_checked(&args.params, |plan| check_code(args, &plan.call_site.targets))?;
     trained.model.provenance.sources = sources;
     if args.check {
         return check(&trained, args);
@@ -145,6 +134,49 @@ fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
             target.target.name()
         )
     })
+}
+
+/// Checks, before anything is read, that the command writes over no file that it reads or that it did not write itself.
+fn check_outputs(args: &TrainArgs) -> Result<(), Error> {
+    if let Some(value) = &args.with {
+        return Err(Error::Usage(format!(
+            "--with, --license and --rows are flags of ah-codegen; leave {value:?} out here, and then run: ah-codegen {} with that flag",
+            args.model.display()
+        )));
+    }
+    let params = &args.params;
+    let mut read: Vec<PathBuf> =
+        params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
+    keep_inputs("--model", &args.model, &read)?;
+    if !args.check {
+        keep_foreign("--model", &args.model, Model::FORMAT)?;
+    }
+    if let Some(report) = &args.report {
+        read.push(args.model.clone());
+        keep_inputs("--report", report, &read)?;
+        keep_foreign("--report", report, ah_cli::page::MARK)?;
+    }
+    Ok(())
+}
+
+/// Checks, before minutes of learning, that code can be written where it is to be: that of a model which takes one choice.
+fn check_code(args: &TrainArgs, targets: &[Target]) -> Result<(), Error> {
+    let targets = generated_targets(targets);
+    ah_codegen::check_into(args.into.as_deref(), &targets)?;
+    if args.no_codegen || targets.is_empty() {
+        return Ok(());
+    }
+    let ranking = vec![RankedChoice { measured: 1, allowed: true, ..RankedChoice::default() }];
+    let constant = Model {
+        heuristic: args.params.heuristic_name.clone(),
+        choices: vec!["only".to_owned()],
+        fallback: Some(ChoiceId(0)),
+        tree: Tree { nodes: vec![Node::Leaf(Leaf { samples: 1, ranking, ..Leaf::default() })] },
+        ..Model::default()
+    };
+    let request = ah_codegen::Request::new(&constant, &targets, &args.out);
+    let mode = ah_codegen::WriteMode::Check;
+    ah_codegen::generate(&ah_codegen::Request { mode, into: args.into.as_deref(), ..request }).map(drop)
 }
 
 /// Compares a training with the model and the code that are there, and prints the difference. The tool's version may differ.
@@ -223,15 +255,18 @@ fn generate(
     Ok(Some(report))
 }
 
-/// Judges a model on logs. `output` is the file that `flag` names, which must be none of those that are read.
+/// Judges a model on logs. `output` is the file that `flag` names, which must be none of those that are read, and begin with
+/// `mark` where it has one.
 fn judge(
     args: &JudgingArgs,
     flag: &'static str,
     output: Option<&Path>,
+    mark: Option<&str>,
 ) -> Result<(Model, Evaluation), Error> {
     let JudgingArgs { model, logs, weights, skip_bad_rows } = args;
     let read: Vec<PathBuf> = logs.iter().chain([model]).chain(weights).cloned().collect();
     output.map_or(Ok(()), |path| keep_inputs(flag, path, &read))?;
+    output.zip(mark).map_or(Ok(()), |(path, mark)| keep_foreign(flag, path, mark))?;
     let model = Model::read(model)?;
     let evaluation = crate::evaluate(&model, logs, weights.as_deref(), *skip_bad_rows)?;
     warn(&evaluation.warnings);
@@ -239,7 +274,7 @@ fn judge(
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
-    let (model, evaluation) = judge(&args.judging, "--decisions", args.decisions.as_deref())?;
+    let (model, evaluation) = judge(&args.judging, "--decisions", args.decisions.as_deref(), None)?;
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
@@ -257,7 +292,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
 }
 
 fn report(args: &ReportArgs) -> Result<(), Error> {
-    let (model, evaluation) = judge(&args.judging, "--output", Some(&args.output))?;
+    let (model, evaluation) = judge(&args.judging, "--output", Some(&args.output), Some(ah_cli::page::MARK))?;
     write_page(&model, &evaluation, &args.output)
 }
 
@@ -270,6 +305,7 @@ fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(),
 fn adapt(args: &AdaptArgs) -> Result<(), Error> {
     let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
     keep_inputs("--output", &args.output, &read)?;
+    keep_foreign("--output", &args.output, Model::FORMAT)?;
     let adaptation = crate::adapt(&args.params)?;
     warn(&adaptation.trained.warnings);
     adaptation.model.write(&args.output)?;

@@ -87,15 +87,26 @@ const DEAR: f64 = 0.05;
 /// # Errors
 /// [`Error`] in one sentence.
 pub fn train(params: &Params) -> Result<TrainedModel, Error> {
+    train_checked(params, |_| Ok(()))
+}
+
+/// Learns as [`train`] does if `check` accepts the plan, which the log and the optimization complete.
+///
+/// # Errors
+/// [`Error`] in one sentence, and the error of `check`.
+pub fn train_checked(
+    params: &Params,
+    check: impl Fn(&TrainPlan) -> Result<(), Error>,
+) -> Result<TrainedModel, Error> {
     let start = Instant::now();
-    let trained = train_once(params)?;
+    let trained = train_once(params, &check)?;
     let (plan, held_out) = (&trained.plan, &trained.held_out);
     let is_constant = trained.constant().is_some();
     let is_dear = held_out.always.slowdown < held_out.evaluation.comparison.model.slowdown * (1.0 - DEAR);
     if !is_constant && !is_dear {
         return Ok(trained);
     }
-    let with = |other: Params| Ok::<_, Error>(saved(&trained, &train_once(&other)?));
+    let with = |other: Params| Ok::<_, Error>(saved(&trained, &train_once(&other, |_| Ok(()))?));
     let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
     let saved_without_promise = without_promise.map(with).transpose()?.flatten();
     let rust = vec![Target::Rust];
@@ -105,11 +116,15 @@ pub fn train(params: &Params) -> Result<TrainedModel, Error> {
     Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })
 }
 
-fn train_once(params: &Params) -> Result<TrainedModel, Error> {
+fn train_once(
+    params: &Params,
+    check: impl Fn(&TrainPlan) -> Result<(), Error>,
+) -> Result<TrainedModel, Error> {
     let start = Instant::now();
     params.check()?;
     // Log → table → prepared.
     let mut prepared = Prepared::new(Dataset::read(params)?, params)?;
+    check(&prepared.plan)?;
 
     // Search, fit and promise: once to be judged, once to ship.
     let (climbed, only_fallback) = climb(&mut prepared);

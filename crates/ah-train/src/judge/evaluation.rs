@@ -59,6 +59,7 @@ pub fn evaluate(
     let call_site = CallSite::of_model(model, &log.metadata);
     let logged = log.schema.clone();
     let mut table = Table::new(log);
+    warnings.append(&mut table.impossible);
     table.objective = model.objective();
     if let Some(path) = weights {
         warnings.extend(data::weights::read(path, &logged, &mut table)?);

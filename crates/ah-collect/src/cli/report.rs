@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ah_cli::{exit, keep_foreign, keep_inputs, page, status, stdout};
+use ah_model::{Error, artefact};
 use ah_types::log::{ReadOptions, read_with};
 use ah_types::{LogOptimization, Optimization};
 use serde_json::json;

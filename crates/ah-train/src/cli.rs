@@ -216,7 +216,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "DIR")]
     pub runtime_path: Option<PathBuf>,
     /// Flags of `ah-codegen`, which are refused with advice.
-    #[arg(long, aliases = ["license", "rows"], hide = true, value_name = "VALUE")]
+    #[arg(long, alias = "license", hide = true, value_name = "VALUE")]
     pub with: Option<String>,
     /// Stop after the model.
     #[arg(long)]

@@ -140,7 +140,7 @@ fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
 fn check_outputs(args: &TrainArgs) -> Result<(), Error> {
     if let Some(value) = &args.with {
         return Err(Error::Usage(format!(
-            "--with, --license and --rows are flags of ah-codegen; leave {value:?} out here, and then run: ah-codegen {} with that flag",
+            "--with and --license are flags of ah-codegen; leave {value:?} out here, and then run: ah-codegen {} with that flag",
             args.model.display()
         )));
     }

@@ -1,12 +1,14 @@
 //! Times that cannot be: a single one of them can decide a mean.
 //!
 //! A time shorter than a clock cycle is none. A time 10,000 times off all others of its choice is none either, where the other choices
-//! of its input say that the input is an ordinary one; nor is one that is as far off its own repetitions. These are left out. A time
+//! of its input say that the input is an ordinary one; nor is one that is as far off its own repetitions. These are left out, with their input where nothing else of the choice remains. A time
 //! that occurs more than once and is 10,000 times above all others is how a table writes a failure (`1e20`, `3.4e38`), and counts as one.
 
+use ah_model::ChoiceId;
 use ah_model::shown::quoted;
 use ah_types::log::Sample;
 use ah_types::median;
+use rustc_hash::FxHashSet;
 
 /// A tenth of a nanosecond, in milliseconds: no processor has a shorter clock cycle.
 const CLOCK_CYCLE: f64 = 1e-7;
@@ -62,6 +64,12 @@ pub fn take_out(samples: &mut Vec<Sample>, choices: usize) -> Impossible {
         }
         !is_left_out
     });
+    // Where a choice has no other time on the input, the input goes: the others would be compared without it there.
+    let remains: FxHashSet<(u32, ChoiceId)> =
+        samples.iter().map(|sample| (sample.input, sample.choice)).collect();
+    let without = found.left_out.iter().filter(|sample| !remains.contains(&(sample.input, sample.choice)));
+    let dropped: FxHashSet<u32> = without.map(|sample| sample.input).collect();
+    samples.retain(|sample| !dropped.contains(&sample.input));
     found
 }
 
@@ -173,7 +181,11 @@ mod tests {
             let mut all =
                 samples(60, |input, choice, time| if (input, choice) == (30, 1) { wrong } else { time });
             let found = take_out(&mut all, 2);
-            assert_eq!((found.left_out.len(), all.len(), found.left_out[0].feedback), (1, 119, wrong));
+            assert_eq!(
+                (found.left_out.len(), all.len(), found.left_out[0].feedback),
+                (1, 118, wrong),
+                "with its input"
+            );
             assert!(found.sentinels.is_empty());
         }
     }

@@ -42,7 +42,7 @@ pub fn inputs(
 
 /// Leaves inputs out on which only one choice has a time or a failure, where these are most of the log: a table of winners, or the log
 /// of a program that takes one way a request. They compare nothing, and each would count as one on which nothing is lost. A few of
-/// them show where the other choices cannot run, and stay.
+/// them show where the other choices cannot run, and stay; so do many if all have the same choice, which then runs everywhere.
 ///
 /// # Errors
 /// [`Error::TooLittle`] if too few inputs are left.
@@ -51,6 +51,16 @@ pub fn compared(table: &Table, usable: &mut Vec<u32>, warnings: &mut Vec<String>
     let compared: Vec<u32> = usable.iter().copied().filter(|&input| table.cells(input).len() > 1).collect();
     let alone = all - compared.len();
     if alone * 2 <= all || table.choices.len() < 2 {
+        return Ok(());
+    }
+    let mut lone = usable
+        .iter()
+        .map(|&input| table.cells(input))
+        .filter(|cells| cells.len() == 1)
+        .map(|cells| cells[0].choice);
+    let first = lone.next();
+    let is_fallback_alone = lone.all(|choice| Some(choice) == first);
+    if is_fallback_alone && compared.len() >= MIN_INPUTS {
         return Ok(());
     }
     let what = format!("{alone} of {all} inputs have the time of one choice");

@@ -147,7 +147,7 @@ fn outliers(times: &[CellTime]) -> impl Iterator<Item = &CellTime> {
     let few = times.len() / ONE_OF + usize::from(times.len() >= ONE_OF / 2);
     let gap = FAR.ln();
     let is_gap = |at: &usize| times[*at].log - times[*at - 1].log >= gap;
-    let low = (1..times.len()).take(few).filter(is_gap).last().unwrap_or(0);
+    let low = (1..times.len()).take(few).rfind(is_gap).unwrap_or(0);
     let first_high = times.len().saturating_sub(few).max(low + 1);
     let high = (first_high..times.len()).find(is_gap).unwrap_or(times.len());
     let usual: Vec<f64> =

@@ -32,10 +32,12 @@ pub fn expression(
     ty: Type,
     depth: usize,
 ) -> Expr<String> {
-    if ty == Type::Number && depth > 0 && rng.random_bool(0.25) {
-        if let Some(part) = parts.choose(rng) {
-            return part.clone();
-        }
+    if ty == Type::Number
+        && depth > 0
+        && rng.random_bool(0.25)
+        && let Some(part) = parts.choose(rng)
+    {
+        return part.clone();
     }
     let expression = fresh(rng, schema, parts, ty, depth);
     if ty == Type::Number && !matches!(expression, Expr::Number(_) | Expr::Feature(_)) {

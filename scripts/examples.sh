@@ -9,6 +9,12 @@ else
   echo "SKIPPED: there is no scikit-learn, so examples/nearest_neighbors/judge.py was not run"
 fi
 
+if python3 -c "import numpy" 2> /dev/null; then
+  (cd examples/numpy_isin && python3 judge.py 5)
+else
+  echo "SKIPPED: there is no numpy, so examples/numpy_isin/judge.py was not run"
+fi
+
 (cd examples/aho_corasick && cargo fmt --all --check && cargo clippy --release --quiet --all-targets -- -D warnings)
 
 cd examples/faer_qr

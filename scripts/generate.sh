@@ -50,6 +50,8 @@ done
 follow examples/faer_qr/train.txt.gz QrBlocking examples/faer_qr/qr_blocking --max-risk 0.03
 follow examples/nearest_neighbors/train.txt.gz nearest_neighbors examples/nearest_neighbors/nearest_neighbors.py \
   --target python --max-risk none --size smallest
+follow examples/numpy_isin/train.txt.gz isin_way examples/numpy_isin/isin_way.py \
+  --target python --learner cost_tree --max-leaves 16 --max-risk 0.02
 if [ $stale = 1 ]; then
   echo "error: what is committed does not follow from its logs; run scripts/generate.sh and commit what changes" >&2
   exit 1

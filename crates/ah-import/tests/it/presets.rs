@@ -1,5 +1,5 @@
 //! The files of tools: each is recognized, and gives the log that its tool means. pytest-benchmark, Google Benchmark and hyperfine wrote
-//! their files; the others are as the tools' sources print them.
+//! their files. The others were typed after the tools' documented formats, and no tool has written them yet.
 
 use ah_import::{ImportParams, import, preset_text};
 use insta::assert_snapshot;

@@ -1,0 +1,33 @@
+"""A worker: the ways of numpy.isin, measured by ah-collect. The protocol is in docs/workers.md."""
+import json
+import sys
+
+from isin import ELIGIBLE, FEATURES, WAYS, arrays, draw, forced, milliseconds, np
+
+functions = {way: forced(way) for way in WAYS}
+data = ()
+
+for line in sys.stdin:
+    request = json.loads(line)
+
+    def answer(**fields):
+        print(json.dumps({"id": request["id"], **fields}), flush=True)
+
+    if request["request"] == "describe":
+        answer(protocol=1, name="isin", choices=WAYS, fallback=["today"], can=["draw", "check"],
+               eligible={"table": ELIGIBLE},
+               features=[{"name": name, "kind": "numerical", "integer": True} for name in FEATURES])
+    elif request["request"] == "draw":
+        answer(context=draw(np.random.default_rng(request["seed"])))
+    elif request["request"] == "prepare":
+        data = arrays(request["context"], np.random.default_rng(request["seed"]))
+        answer()
+    elif request["request"] == "check":
+        expected = functions["today"](*data)
+        for at, cell in enumerate(request["cells"]):
+            same = np.array_equal(functions[cell["choice"]](*data), expected)
+            answer(cell=at, **({} if same else {"failed": "another result than numpy's"}))
+    elif request["request"] == "time":
+        for at, cell in enumerate(request["cells"]):
+            run = lambda: functions[cell["choice"]](*data)
+            answer(cell=at, ms=[milliseconds(run, cell["runs"]) for _ in range(cell["samples"])])

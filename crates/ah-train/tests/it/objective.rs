@@ -149,14 +149,7 @@ fn every_objective_learns_the_same_bytes_with_any_number_of_threads() {
         run.write("log.txt", log);
         let learned = |threads: &str| {
             run.learns(&[
-                "log.txt",
-                "--objective",
-                objective,
-                "--learner",
-                "boosted",
-                "--threads",
-                threads,
-                "--model",
+                "log.txt", "--objective", objective, "--learner", "boosted", "--threads", threads, "--model",
                 threads,
             ]);
             std::fs::read(run.path(threads)).unwrap()

@@ -7,19 +7,8 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
 const OURS: [&str; 13] = [
-    "ah-decide",
-    "ah-model",
-    "ah-types",
-    "ah-cli",
-    "ah-joint",
-    "ah-measure",
-    "ah-kernels",
-    "ah-collect",
-    "ah-import",
-    "ah-train",
-    "ah-codegen",
-    "ah-runtime",
-    "ah-tools",
+    "ah-decide", "ah-model", "ah-types", "ah-cli", "ah-joint", "ah-measure", "ah-kernels", "ah-collect",
+    "ah-import", "ah-train", "ah-codegen", "ah-runtime", "ah-tools",
 ];
 
 fn root() -> PathBuf {

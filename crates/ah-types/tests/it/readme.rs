@@ -6,17 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// The crates in the order of the data.
 const CRATES: [&str; 11] = [
-    "ah-model",
-    "ah-types",
-    "ah-joint",
-    "ah-measure",
-    "ah-kernels",
-    "ah-collect",
-    "ah-import",
-    "ah-train",
-    "ah-codegen",
-    "ah-runtime",
-    "ah-cli",
+    "ah-model", "ah-types", "ah-joint", "ah-measure", "ah-kernels", "ah-collect", "ah-import", "ah-train",
+    "ah-codegen", "ah-runtime", "ah-cli",
 ];
 
 /// The line above the list.

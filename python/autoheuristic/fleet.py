@@ -161,7 +161,8 @@ def measure(shelf: Any, at: int, count: int, command: Sequence[str], hang_second
         ray.get(shelf.set_aside.remote(at))
         return measure(shelf, at, count, command, hang_seconds)
     if code:
-        reason = " ".join(said[said.rfind("error:") :].split())[:500]
+        at_error = said.rfind("error:")
+        reason = " ".join((said[-500:] if at_error < 0 else said[at_error:][:500]).split())
         raise (UsageError if code == USAGE else MeasureError)(f"ah-collect ended with {code}: {reason}")
 
 

@@ -218,7 +218,7 @@ pub const C_WORDS: &str = "\
     NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
 
 /// Variables of C functions, the functions of headers that they call, and what stands behind the prefix in macros and constants.
-pub const C_NAMES: &str = "c v fabs ceil floor fmod h count unused api api_data";
+pub const C_NAMES: &str = "c v fabs ceil floor fmod h count unused api api_data i of row table costs";
 
 /// Keywords of every edition of Rust.
 pub const RUST_WORDS: &str = "\
@@ -234,13 +234,13 @@ const LIBRARIES: &str = "\
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\
     c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option floor ceil log2 ctz divide modulo min max choose \
-    choose_among picked ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible ranking";
+    choose_among picked ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible ranking costs cost table times least factors";
 
 /// Keywords and builtins of Python, and names of the generated functions that have features as parameters.
 pub const PYTHON_WORDS: &str = "\
     and as assert async await break class continue def del elif else except finally for from global if import in is lambda \
     nonlocal not or pass raise return try while with yield match case type math str float int bool None True False abs min max set \
-    TypeError bisect_left offered ranking ineligible expected names CHOICES CONFIGS FALLBACK";
+    TypeError bisect_left offered ranking ineligible expected names CHOICES CONFIGS FALLBACK costs cost";
 
 #[cfg(test)]
 mod tests {

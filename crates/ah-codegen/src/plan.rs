@@ -9,6 +9,7 @@ use ah_model::{ChoiceId, Leaf, Model, Tables, contains};
 
 use crate::body::{Builder, Step, feature, is_in, walk};
 use crate::code::Code;
+use crate::costs::CostCode;
 use crate::facts::Facts;
 use crate::language::{Language, Outcome};
 use crate::names::Names;
@@ -40,6 +41,8 @@ pub struct Planned {
     pub declines: bool,
     pub leaves: usize,
     pub tables: Option<TableCode>,
+    /// The cost formula.
+    pub costs: Option<CostCode>,
     /// The steps before the conditions, and by condition its code and the choices that need it.
     pub conditions: (Vec<Step>, Vec<(Code, Vec<ChoiceId>)>),
 }
@@ -68,8 +71,16 @@ impl Request<'_> {
     pub(crate) fn built(&self, syntax: &Language, names: &Names) -> Planned {
         let model = self.model;
         let mut planned = Planned::default();
+        let is_on_formula = model.costs.is_some() && model.boosters.is_empty();
         let mut is_small = model.boosters.is_empty();
-        if is_small {
+        if is_on_formula {
+            planned.leaves = model.tree.leaves().count();
+            planned.declines = true;
+            let numbers: Vec<usize> = (0..planned.leaves).collect();
+            let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+            builder.rankings = &numbers;
+            planned.leaf = builder.function();
+        } else if is_small {
             planned.body = Builder::new(model, syntax, names, &mut planned.reads).function();
             walk(&planned.body, 0, &mut |step, around| {
                 is_small &= around <= DEEPEST;
@@ -80,7 +91,9 @@ impl Request<'_> {
                 }
             });
         }
-        if !is_small || planned.leaves > MOST_LEAVES {
+        if is_on_formula {
+            // Its leaves have factors.
+        } else if !is_small || planned.leaves > MOST_LEAVES {
             planned.reads.clear();
             self.with_tables(syntax, names, &mut planned);
         } else if self.ranked {
@@ -90,7 +103,11 @@ impl Request<'_> {
             builder.rankings = &numbers;
             planned.leaf = builder.function();
         }
-        if self.ranked || planned.tables.is_some() {
+        planned.costs = CostCode::new(model, syntax, names, &mut planned.reads);
+        if planned.costs.is_some() && !is_on_formula {
+            planned.reads.insert("log2()".to_owned());
+        }
+        if self.ranked || planned.tables.is_some() || is_on_formula {
             self.with_conditions(syntax, names, &mut planned);
         }
         let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);

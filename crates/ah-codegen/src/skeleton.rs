@@ -91,11 +91,13 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
         "ranked": request.ranked,
         "tables": planned.tables.is_some(),
         "boosters": !model.boosters.is_empty(),
+        "costs": planned.costs.is_some(),
+        "scored": planned.tables.is_some() || planned.costs.is_some(),
         "helpers": helpers.collect::<Vec<_>>(),
         "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
         "version": env!("CARGO_PKG_VERSION"),
-        "about": about(model, planned.tables.is_none() && planned.leaves < 2, line),
+        "about": about(model, planned.tables.is_none() && planned.costs.is_none() && planned.leaves < 2, line),
         "inputs": planned.read.iter().map(input).collect::<Vec<_>>(),
         "given": if is_constant { "" } else { "c" },
         "variants": names.choices.iter().zip(&model.choices).map(variant).collect::<Vec<_>>(),
@@ -117,6 +119,9 @@ pub fn values(request: &Request<'_>, language: &Language) -> Result<(Context, Na
         values.insert("device_name", &(language.text)(device.name()));
         values.insert("units", units);
         values.insert("units_count", &count);
+    }
+    if let Some(code) = &planned.costs {
+        code.insert(model, language, &names, &mut values);
     }
     if let Some(code) = &planned.tables {
         // These steps decline or go on, in the skeleton's own guard.

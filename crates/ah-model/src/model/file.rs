@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::booster_file::{self, BoostersFile};
+use super::costs::CostsFile;
 use super::data::{Model, Precondition, Promise, Provenance};
 use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
@@ -58,6 +59,8 @@ struct ModelFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     eligible: BTreeMap<String, String>,
     promise: Option<Promise>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    costs: Option<CostsFile>,
     /// Written by [`tree_text::print`] instead.
     #[serde(serialize_with = "nothing")]
     tree: Vec<NodeFile>,
@@ -109,6 +112,7 @@ impl Model {
             fallback: self.fallback.map(choice),
             eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
             promise: self.promise.clone(),
+            costs: self.costs.as_ref().map(|costs| costs.to_file(&self.choices)),
             tree: Vec::new(),
             boosters: None,
             provenance: self.provenance.clone(),
@@ -196,6 +200,7 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
         .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?)));
     let eligible = eligible.collect::<Result<_, String>>()?;
     let fallback = file.fallback.map(|name| choice(&name).map_err(|e| format!("fallback: {e}")));
+    let costs = file.costs.map(|costs| costs.resolve(features.base(), &file.choices)).transpose();
     let tree = tree_file::resolve(file.tree, &features)?;
     let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&features)).transpose();
     let boosters = boosters.map_err(|problem| format!("boosters: {problem}"))?.unwrap_or_default();
@@ -211,6 +216,7 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
         shared_memory: file.shared_memory,
         device_capa: file.device_capa,
         promise: file.promise,
+        costs: costs.map_err(|problem| format!("costs: {problem}"))?,
         tree,
         boosters,
         unit: file.boosters.as_ref().map_or(0.0, |boosters| boosters.unit),

@@ -3,6 +3,7 @@
 
 mod booster_file;
 mod boosters;
+mod costs;
 mod data;
 mod decide;
 mod explain;
@@ -13,6 +14,7 @@ mod tree_text;
 mod validate;
 
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree};
+pub use costs::{CostClass, Costs, Term};
 pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance};
 pub use decide::LoggedRow;
 pub use tables::{BoosterTables, Reached, Sums, Tables};

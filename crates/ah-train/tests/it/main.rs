@@ -15,6 +15,7 @@ mod devices;
 mod explain;
 mod failures;
 mod features;
+mod formulas;
 mod joint;
 mod missing;
 mod net;

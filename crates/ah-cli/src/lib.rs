@@ -4,7 +4,7 @@
 //! - [`exit`] lists the exit codes.
 //! - [`stdout`] prints results and [`stderr`] prints messages. Neither panics on a closed pipe or a
 //!   full disk, as `println!` and `eprintln!` do.
-//! - [`keep_inputs`] refuses to write over a file that is read.
+//! - [`keep_inputs`] refuses to write over a file that is read, [`keep_foreign`] over one that another program wrote.
 //! - [`error`], [`warning`], [`note`], [`status`] and [`detail`] print messages in one style, as much as `-q`
 //!   and `-v` ask for.
 //! - [`arguments`] (feature `cli`) has these flags.
@@ -24,4 +24,4 @@ pub mod page;
 
 pub use error::{exit_code, finish};
 pub use messages::{detail, error, is_quiet, is_verbose, note, status, warning};
-pub use output::{keep_inputs, printable, stderr, stdout};
+pub use output::{keep_foreign, keep_inputs, printable, stderr, stdout};

@@ -1,10 +1,10 @@
 //! The two output streams, and files to write: standard output is data, standard error is messages.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-use ah_model::Error;
+use ah_model::{Error, artefact};
 
 /// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is not an
 /// error.
@@ -55,6 +55,29 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(escaped)
+}
+
+/// The first bytes of a file among which the tools leave their marks.
+const MARKED: u64 = 4096;
+
+/// Refuses to write over a file that the tools did not write: one that begins without this mark. An empty file, a pipe and a
+/// device hold nothing to lose.
+///
+/// # Errors
+/// [`Error::Io`] names the file.
+pub fn keep_foreign(flag: &str, output: &Path, mark: &str) -> Result<(), Error> {
+    if !std::fs::metadata(output).is_ok_and(|file| file.is_file() && file.len() > 0) {
+        return Ok(());
+    }
+    let mut begin = Vec::new();
+    let read = artefact::open(output).and_then(|file| file.take(MARKED).read_to_end(&mut begin));
+    read.map_err(Error::io(output, "read"))?;
+    if String::from_utf8_lossy(&begin).contains(mark) {
+        return Ok(());
+    }
+    let why =
+        format!("another program wrote it, and it would be lost; move it, or give another file with {flag}");
+    Err(Error::io(output, "write")(io::Error::other(why)))
 }
 
 /// Refuses to write over a file that the command reads, or has written.

@@ -89,11 +89,11 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
 /// Checks that the file of `--into`, if there is one, can be what these targets write. Needs no model.
 ///
 /// # Errors
-/// There are several targets, or the file has the ending of another language.
+/// There are several targets, the file has the ending of another language, or somebody else wrote it.
 pub fn check_into(into: Option<&Path>, targets: &[&Target]) -> Result<(), Error> {
     match (into, targets) {
         (None, _) => Ok(()),
-        (Some(path), [target]) if target.writes(path) => Ok(()),
+        (Some(path), [target]) if target.writes(path) => write::keep_foreign(path),
         (Some(path), [target]) => {
             let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.name);
             Err(Error::Usage(format!(

@@ -93,6 +93,9 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Of fewer held-out inputs, the loss is a range, as in the summary of a training.
+const PRECISE: f64 = 300.0;
+
 /// Returns what a file says of its model, a sentence a line.
 pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> Vec<String> {
     let percent = |share: f64| format!("{} %", (share * 1e4).round() / 1e2);
@@ -119,10 +122,20 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
         if let (Some(speedup), Some(fallback)) = (figure("speedup_over_fallback"), &fallback) {
             line += &format!("{speedup:.2} times as fast as always {fallback}, ");
         }
-        lines.push(format!(
-            "{line}{} slower than the best choice ({worst:.2} times at worst).",
-            percent(slowdown - 1.0)
-        ));
+        // Of few inputs the loss is a range.
+        let range = model.provenance.metrics.get("held_out_range").filter(|_| inputs < PRECISE);
+        let range = range.filter(|_| model.objective() == Objective::default());
+        let end = |key| range?.get(key)?.as_f64();
+        let loss = match (end("low"), end("high")) {
+            (Some(low), Some(high)) => format!(
+                "{:.1} to {} ({} here)",
+                (low - 1.0) * 100.0,
+                percent(((high - 1.0) * 1e3).round() / 1e3),
+                percent(slowdown - 1.0)
+            ),
+            _ => percent(slowdown - 1.0),
+        };
+        lines.push(format!("{line}{loss} slower than the best choice ({worst:.2} times at worst)."));
         if let Some(plain) = figure("plain_slowdown").filter(|plain| plain - slowdown >= 0.002) {
             lines.push(format!(
                 "These figures are of a program that names what it offers; `choose` alone is {} slower than the best choice.",

@@ -63,14 +63,11 @@ impl GeneratedFiles {
             let path = if name.is_empty() { output.place.clone() } else { output.place.join(name) };
             let new = (!text.is_empty()).then(|| text.clone());
             let old = match fs::read_to_string(&path) {
-                Ok(old) if old == *text || old.lines().take(5).any(|line| line.contains(MARK)) => Some(old),
+                Ok(old) if old == *text || is_generated(&old) => Some(old),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
                 _ if new.is_none() => None,
                 Err(e) if !path.exists() => return Err(Error::io(&path, "read")(e)),
-                _ => {
-                    let why = "it was not written by ah-codegen, and would be lost; move it, or give another folder with --out";
-                    return Err(Error::io(&path, "write")(std::io::Error::other(why)));
-                }
+                _ => return Err(foreign(&path)),
             };
             changes.extend((old.is_some() || new.is_some()).then_some(Change { path, old, new }));
         }
@@ -82,6 +79,24 @@ impl GeneratedFiles {
         }
         Ok(Self { target, usage, output, changes })
     }
+}
+
+/// Refuses to write over a file that was not generated.
+pub fn keep_foreign(path: &Path) -> Result<(), Error> {
+    match fs::read_to_string(path) {
+        Ok(text) if text.is_empty() || is_generated(&text) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(foreign(path)),
+    }
+}
+
+fn is_generated(text: &str) -> bool {
+    text.lines().take(5).any(|line| line.contains(MARK))
+}
+
+fn foreign(path: &Path) -> Error {
+    let why = "it was not written by ah-codegen, and would be lost; move it, or give another place with --out or --into";
+    Error::io(path, "write")(std::io::Error::other(why))
 }
 
 /// Returns the unified diff from a file's text to what is generated; empty if there is none.

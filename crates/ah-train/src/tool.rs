@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{error, exit, is_verbose, keep_inputs, note, status, stdout, warning};
-use ah_model::{Error, Model, Target};
+use ah_cli::{error, exit, is_verbose, keep_foreign, keep_inputs, note, status, stdout, warning};
+use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, Target, Tree};
 use serde_json::json;
 
-use crate::cli::{
-    AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TrainArgs,
-};
+use crate::cli::{Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TrainArgs};
 use crate::judge::Evaluation;
 use crate::{TrainedModel, report};
 
@@ -26,7 +24,6 @@ pub fn main() -> ExitCode {
         Some(Command::Evaluate(args)) => evaluate(args).map(|()| exit::SUCCESS),
         Some(Command::Explain(args)) => explain(args).map(|()| exit::SUCCESS),
         Some(Command::Report(args)) => report(args).map(|()| exit::SUCCESS),
-        Some(Command::Adapt(args)) => adapt(args).map(|()| exit::SUCCESS),
         Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
     });
@@ -60,20 +57,9 @@ fn import(args: &ImportArgs) -> Result<u8, Error> {
 }
 
 fn train(args: &TrainArgs) -> Result<u8, Error> {
-    let params = &args.params;
-    let mut read: Vec<PathBuf> =
-        params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
-    keep_inputs("--model", &args.model, &read)?;
-    if let Some(report) = &args.report {
-        read.push(args.model.clone());
-        keep_inputs("--report", report, &read)?;
-    }
-    let named = generated_targets(&params.targets);
-    // Targets that the log or a file names are known only later.
-    if !named.is_empty() {
-        ah_codegen::check_into(args.into.as_deref(), &named)?;
-    }
-    let trained = crate::train(params)?;
+    check_outputs(args)?;
+    // The log or a file may name the targets, so they are known only now.
+    let trained = crate::train_checked(&args.params, |plan| check_code(args, &plan.call_site.targets))?;
     if args.check {
         return check(&trained, args);
     }
@@ -103,6 +89,49 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         stdout(&format!("{figures}\n"))?;
     }
     Ok(exit::SUCCESS)
+}
+
+/// Checks, before anything is read, that the command writes over no file that it reads or that it did not write itself.
+fn check_outputs(args: &TrainArgs) -> Result<(), Error> {
+    if let Some(value) = &args.with {
+        return Err(Error::Usage(format!(
+            "--with, --license and --rows are flags of ah-codegen; leave {value:?} out here, and then run: ah-codegen {} with that flag",
+            args.model.display()
+        )));
+    }
+    let params = &args.params;
+    let mut read: Vec<PathBuf> =
+        params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
+    keep_inputs("--model", &args.model, &read)?;
+    if !args.check {
+        keep_foreign("--model", &args.model, Model::FORMAT)?;
+    }
+    if let Some(report) = &args.report {
+        read.push(args.model.clone());
+        keep_inputs("--report", report, &read)?;
+        keep_foreign("--report", report, ah_cli::page::MARK)?;
+    }
+    Ok(())
+}
+
+/// Checks, before minutes of learning, that code can be written where it is to be: that of a model which takes one choice.
+fn check_code(args: &TrainArgs, targets: &[Target]) -> Result<(), Error> {
+    let targets = generated_targets(targets);
+    ah_codegen::check_into(args.into.as_deref(), &targets)?;
+    if args.no_codegen || targets.is_empty() {
+        return Ok(());
+    }
+    let ranking = vec![RankedChoice { measured: 1, allowed: true, ..RankedChoice::default() }];
+    let constant = Model {
+        heuristic: args.params.heuristic_name.clone(),
+        choices: vec!["only".to_owned()],
+        fallback: Some(ChoiceId(0)),
+        tree: Tree { nodes: vec![Node::Leaf(Leaf { samples: 1, ranking, ..Leaf::default() })] },
+        ..Model::default()
+    };
+    let request = ah_codegen::Request::new(&constant, &targets, &args.out);
+    let mode = ah_codegen::WriteMode::Check;
+    ah_codegen::generate(&ah_codegen::Request { mode, into: args.into.as_deref(), ..request }).map(drop)
 }
 
 /// Compares a training with the model and the code that are there, and prints the difference. The tool's version may differ.
@@ -166,15 +195,18 @@ fn generate(
     Ok(Some(report))
 }
 
-/// Judges a model on logs. `output` is the file that `flag` names, which must be none of those that are read.
+/// Judges a model on logs. `output` is the file that `flag` names, which must be none of those that are read, and begin with `mark`
+/// where it has one.
 fn judge(
     args: &JudgingArgs,
     flag: &'static str,
     output: Option<&Path>,
+    mark: Option<&str>,
 ) -> Result<(Model, Evaluation), Error> {
     let JudgingArgs { model, logs, weights, skip_bad_rows } = args;
     let read: Vec<PathBuf> = logs.iter().chain([model]).chain(weights).cloned().collect();
     output.map_or(Ok(()), |path| keep_inputs(flag, path, &read))?;
+    output.zip(mark).map_or(Ok(()), |(path, mark)| keep_foreign(flag, path, mark))?;
     let model = Model::read(model)?;
     let evaluation = crate::evaluate(&model, logs, weights.as_deref(), *skip_bad_rows)?;
     warn(&evaluation.warnings);
@@ -182,7 +214,7 @@ fn judge(
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
-    let (model, evaluation) = judge(&args.judging, "--decisions", args.decisions.as_deref())?;
+    let (model, evaluation) = judge(&args.judging, "--decisions", args.decisions.as_deref(), None)?;
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
@@ -200,30 +232,13 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
 }
 
 fn report(args: &ReportArgs) -> Result<(), Error> {
-    let (model, evaluation) = judge(&args.judging, "--output", Some(&args.output))?;
+    let (model, evaluation) = judge(&args.judging, "--output", Some(&args.output), Some(ah_cli::page::MARK))?;
     write_page(&model, &evaluation, &args.output)
 }
 
 fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Error> {
     report::page::write(model, evaluation, path)?;
     status(&format!("wrote {}\n", path.display()));
-    Ok(())
-}
-
-fn adapt(args: &AdaptArgs) -> Result<(), Error> {
-    let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
-    keep_inputs("--output", &args.output, &read)?;
-    let adaptation = crate::adapt(&args.params)?;
-    warn(&adaptation.trained.warnings);
-    adaptation.model.write(&args.output)?;
-    if args.json {
-        let mut figures = json!(adaptation);
-        figures["model"] = json!(args.output);
-        stdout(&format!("{figures}\n"))?;
-    } else {
-        stdout(&report::summary::adapted(&adaptation))?;
-    }
-    status(&format!("wrote {}\n", args.output.display()));
     Ok(())
 }
 

@@ -5,6 +5,9 @@
 //! have `choices` (`name`, `wins`), `features` (`name`, `numerical`), `points` (`values`, `winner`) and `inputs`, which the
 //! helpers draw.
 
+/// The mark in the first lines of each page.
+pub const MARK: &str = "<meta name=\"generator\" content=\"autoheuristic\">";
+
 /// Returns the page of a report: its title (plain text), the HTML with the places that its script fills, the script, and the
 /// facts for it, which are JSON.
 pub fn html(title: &str, body: &str, script: &str, facts: &str) -> String {

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use ah_cli::{exit, keep_inputs, page, status, stdout};
-use ah_model::{Error, artefact};
+use ah_cli::{exit, keep_foreign, keep_inputs, page, status, stdout};
 use ah_types::log::{ReadOptions, read_with};
 use ah_types::{LogOptimization, Optimization};
 use serde_json::json;
@@ -61,6 +60,7 @@ impl ReportFlags {
             return Ok(exit::SUCCESS);
         }
         keep_inputs("--output", &self.output, &self.logs)?;
+        keep_foreign("--output", &self.output, page::MARK)?;
         let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
         let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(Error::io(&self.output, "write"))?;

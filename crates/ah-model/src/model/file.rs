@@ -21,7 +21,7 @@ use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, reason};
 
 /// The value of the key `format`.
-const FORMAT: &str = "autoheuristic-model";
+const FORMAT: &str = Model::FORMAT;
 /// The only version that is read.
 const VERSION: u32 = 9;
 
@@ -68,6 +68,9 @@ struct ModelFile {
 }
 
 impl Model {
+    /// The value of the key `format`, which comes first in every `model.json`.
+    pub const FORMAT: &str = "autoheuristic-model";
+
     /// Reads and checks a `model.json`.
     ///
     /// # Errors
@@ -156,6 +159,13 @@ fn from_json(text: &str) -> Result<ModelFile, String> {
         let not_json = if e.is_data() { "" } else { "not JSON: " };
         format!("line {}, column {}: {not_json}{}", e.line(), e.column(), reason(&text[..end]))
     };
+    // A log is a line of JSON and then a table.
+    let is_log = |line: &str| line.starts_with('{') && line.contains("\"numerical_features\"");
+    if text.lines().next().is_some_and(is_log) {
+        return Err(
+            "it is a log of measurements; the model comes first, and `ah-train LOG` learns one".to_owned()
+        );
+    }
     let Header { format, version } = serde_json::from_str(text).map_err(invalid)?;
     if format != FORMAT {
         return Err(format!("expected the format {FORMAT:?}, found {}", quoted(&format)));

@@ -38,6 +38,9 @@ const MAX_BINS: usize = 1024;
 /// within 0.0003.
 pub const PENALTY: f64 = 0.5;
 
+/// Most choices, as of a worker. Each node of a tree has a score for each choice: a million choices of 1,000 inputs take more than 3 GB.
+const MAX_CHOICES: usize = 10_000;
+
 /// Most logged features. Learning from 5,000 takes 700 MiB, from 100,000 more than 13 GiB.
 const MAX_FEATURES: usize = 5000;
 
@@ -92,6 +95,13 @@ impl Dataset {
             let what = "--test-split device: expected logs of two devices or more, found one";
             return Err(Error::TooLittle(format!("{what}; give the logs of all devices")));
         }
+        if log.choices.len() > MAX_CHOICES {
+            return Err(Error::Invalid(format!(
+                "expected at most {MAX_CHOICES} choices, found {}: {}; if a part of their names belongs to the input, make it a feature",
+                log.choices.len(),
+                listed(&log.choices)
+            )));
+        }
         if log.schema.len() > MAX_FEATURES {
             return Err(Error::Invalid(format!(
                 "expected at most {MAX_FEATURES} features, found {}; leave columns out of the log",
@@ -131,6 +141,7 @@ impl Dataset {
             domain::precondition(&optimization, common, &features, &table, &mut warnings)?;
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
+        usable::compared(&table, &mut usable, &mut warnings)?;
         usable.retain(|input| outside.binary_search(input).is_err());
         let usable = usable::filtered(
             usable,
@@ -268,10 +279,9 @@ impl Dataset {
 /// Returns the table of a log, with the weights of its inputs.
 fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, Error> {
     let schema = log.schema.clone();
-    // What `ah-collect` measured twice is no copy.
-    let is_collected = log.metadata.is_collected();
     let mut table = Table::new(log);
-    if table.copies > 0 && !is_collected {
+    warnings.append(&mut table.impossible);
+    if table.copies > 0 {
         warnings.push(format!(
             "the log repeats {} measurements; each counts once. Nothing needs to be done if they are copies; to show how much times \
              vary, write one row for each run with its own time",

@@ -1,9 +1,8 @@
 //! `--exclude`: a log without some of its features.
 
+use ah_model::shown::{did_you_mean, listed};
 use ah_model::{Error, Schema};
 use ah_types::log::{Log, input_text};
-
-use crate::error::unknown_feature;
 use rustc_hash::FxHashMap;
 
 /// Takes these features out of a log. Inputs that differ in nothing else become one.
@@ -13,8 +12,10 @@ pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), Error> {
     }
     for name in names {
         if log.schema.slot(name).is_none() {
-            let known = log.schema.features().iter().map(|f| &f.name);
-            return Err(unknown_feature(&log.metadata.name, "--exclude", name, known));
+            let known: Vec<&String> = log.schema.features().iter().map(|f| &f.name).collect();
+            let (listed, proposal) = (listed(&known), did_you_mean(name, &known));
+            let what = format!("--exclude: unknown feature {name:?}; the features are {listed}{proposal}");
+            return Err(Error::Usage(what));
         }
     }
     let kept: Vec<usize> =

@@ -12,6 +12,8 @@ mod declared;
 pub mod domain;
 mod exclude;
 pub mod formula;
+mod halves;
+mod impossible;
 pub mod irregularities;
 mod learned_eligible;
 pub mod split;

@@ -11,6 +11,7 @@ use ah_types::log::Log;
 use ah_types::{SingleChoice, median};
 use serde::Serialize;
 
+use super::{halves, impossible};
 use crate::error::unknown_choice;
 
 /// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
@@ -25,6 +26,9 @@ pub struct Cell {
     pub time: f64,
     /// Least and greatest feedback.
     pub interval: (f64, f64),
+    /// Medians of either half of the measurements; the median itself where there are no two. The best of noisy times is too good: of
+    /// choices that are chosen by one half, the other half tells the time.
+    pub halves: [f64; 2],
     /// The number of measurements; copies of one measurement count once. 0 for an estimate.
     pub samples: u32,
 }
@@ -71,6 +75,8 @@ pub struct Table {
     cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
+    /// Sentences about times that cannot be.
+    pub impossible: Vec<String>,
     /// What choices cost.
     pub objective: Objective,
     /// The least best time to learn from; 0 if each counts.
@@ -85,6 +91,8 @@ pub struct Table {
 impl Table {
     /// Returns the medians of a log.
     pub fn new(log: Log) -> Self {
+        // What `ah-collect` measured twice is no copy: a coarse clock repeats itself.
+        let may_copy = !log.metadata.is_collected();
         let Log { choices, inputs: logged, mut samples, .. } = log;
         let mut copies = 0;
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
@@ -99,6 +107,8 @@ impl Table {
                 .then(a.feedback.total_cmp(&b.feedback))
         });
 
+        let impossible = impossible::take_out(&mut samples, choices.len());
+        let impossible = impossible.sentences(|input| &logged[input as usize].text, &choices);
         let mut logged: Vec<_> = logged.into_iter().map(Some).collect();
         let mut inputs = Vec::with_capacity(order.len());
         let mut cells: Vec<Cell> = Vec::new();
@@ -111,12 +121,13 @@ impl Table {
                 feedback.extend(cell.iter().map(|s| s.feedback));
                 let interval = (feedback[0], feedback[feedback.len() - 1]);
                 // They are sorted, so equal ends mean that all are equal.
-                let copied = feedback.len() > 1 && interval.0 == interval.1;
+                let copied = may_copy && feedback.len() > 1 && interval.0 == interval.1;
                 copies += usize::from(copied && interval.0.is_finite());
                 cells.push(Cell {
                     choice: cell[0].choice,
                     time: median(&feedback).unwrap_or(f64::INFINITY),
                     interval,
+                    halves: halves::medians(&feedback, &input.text, &choices[cell[0].choice.index()]),
                     samples: if copied { 1 } else { index(feedback.len()) },
                 });
             }
@@ -130,7 +141,7 @@ impl Table {
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
         let (objective, least_best, timed) = (Objective::default(), 0.0, None);
-        Self { choices, inputs, cells, copies, objective, least_best, timed, rare }
+        Self { choices, inputs, cells, copies, impossible, objective, least_best, timed, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -178,8 +189,8 @@ impl Table {
             Input { best, cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
         });
         let inputs = inputs.collect();
-        let (choices, rare) = (self.choices.clone(), self.rare.clone());
-        Self { choices, inputs, cells, rare, ..*self }
+        let (choices, rare, impossible) = (self.choices.clone(), self.rare.clone(), self.impossible.clone());
+        Self { choices, inputs, cells, rare, impossible, ..*self }
     }
 
     /// Returns whether some cells are estimates.
@@ -361,7 +372,7 @@ pub fn enough(inputs: usize) -> usize {
 
 /// Returns the cell of an estimated time.
 fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
-    Cell { choice, time, interval: (time, time), samples: 0 }
+    Cell { choice, time, interval: (time, time), halves: [time; 2], samples: 0 }
 }
 
 /// Returns the time of the winner among the cells of an input.

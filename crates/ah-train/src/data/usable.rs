@@ -40,6 +40,34 @@ pub fn inputs(
     all.filter(|&i| table.is_usable(i)).filter(defined).collect()
 }
 
+/// Leaves inputs out on which only one choice has a time or a failure, where these are most of the log: a table of winners, or the log
+/// of a program that takes one way a request. They compare nothing, and each would count as one on which nothing is lost. A few of
+/// them show where the other choices cannot run, and stay.
+///
+/// # Errors
+/// [`Error::TooLittle`] if too few inputs are left.
+pub fn compared(table: &Table, usable: &mut Vec<u32>, warnings: &mut Vec<String>) -> Result<(), Error> {
+    let all = usable.len();
+    let compared: Vec<u32> = usable.iter().copied().filter(|&input| table.cells(input).len() > 1).collect();
+    let alone = all - compared.len();
+    if alone * 2 <= all || table.choices.len() < 2 {
+        return Ok(());
+    }
+    let what = format!("{alone} of {all} inputs have the time of one choice");
+    if compared.len() < MIN_INPUTS {
+        return Err(Error::TooLittle(format!(
+            "{what}: nothing can be compared. Time all choices on each input, or import all candidates instead of the winners; \
+             if a feature numbers the rows, leave it out with --exclude"
+        )));
+    }
+    warnings.insert(
+        0,
+        format!("{what}, which compares nothing; the other {} alone are learned from", compared.len()),
+    );
+    *usable = compared;
+    Ok(())
+}
+
 /// Returns the inputs that the row filter keeps.
 pub fn filtered(
     mut usable: Vec<u32>,

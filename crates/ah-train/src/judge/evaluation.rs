@@ -59,6 +59,7 @@ pub fn evaluate(
     let call_site = CallSite::of_model(model, &log.metadata);
     let logged = log.schema.clone();
     let mut table = Table::new(log);
+    warnings.append(&mut table.impossible);
     table.objective = model.objective();
     if let Some(path) = weights {
         warnings.extend(data::weights::read(path, &logged, &mut table)?);
@@ -95,7 +96,7 @@ pub fn evaluate(
         ));
     }
     let single = table.best_single(&inputs);
-    let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
+    let comparison = BaselineComparison::new(&table, &judged, &[], fallback, single, max_slowdown(model));
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
 }
 
@@ -145,7 +146,14 @@ impl Evaluation {
         let (fallback, single) = (prepared.judging_fallback(model), table.best_single(&parts.training));
         let limit = prepared.plan.max_slowdown;
         Self {
-            comparison: BaselineComparison::new(&table, &judged, fallback, single, limit),
+            comparison: BaselineComparison::new(
+                &table,
+                &judged,
+                &prepared.keys(&judged),
+                fallback,
+                single,
+                limit,
+            ),
             judged,
             learned_from: Some(parts.training.len()),
             seen: false,

@@ -16,13 +16,29 @@ use crate::data::{COST_ONE, Costs, FitRows};
 /// The root's prior: each choice starts with this cost, as if measured on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
-/// Inputs on which a choice must be measured to be judged by its mean.
-const MIN_COUNT: f64 = 3.0;
+/// Inputs on which a choice must be measured to be judged by its mean, whatever their weights.
+const MIN_INPUTS: u32 = 3;
 /// The most that a parent's score counts above a node's mean, in trees that ship. Learned from 24 and 40 sizes, sorts that cross once
 /// lose 4.9 and 2.1 %; without a limit 10.6 and 3.7 %, as the one for short lists is the slowest elsewhere (docs/laboratory.md).
 pub const MOST_WORSE: f64 = 0.5;
 /// The small-sample penalty of a single measurement: about the spread of a choice within a leaf of mm A100.
 const PENALTY: f64 = 0.1;
+
+/// The sums of the rows of a node over one choice.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    cost: i64,
+    weight: i64,
+    inputs: u32,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.cost += other.cost;
+        self.weight += other.weight;
+        self.inputs += other.inputs;
+    }
+}
 
 /// The scores of all nodes of one tree: least is best, and infinite where the node does not rank the choice.
 #[derive(Clone, Debug)]
@@ -35,23 +51,22 @@ impl Scores {
     /// Returns the scores of every node from the rows that reach it. A parent's counts at most `most_worse` above the node's mean.
     pub fn new(tree: &Tree, rows: &FitRows<'_>, targets: &Costs, shrinkage: f64, most_worse: f64) -> Self {
         let choices = targets.choices;
-        let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
+        let mut sums = vec![Sum::default(); tree.nodes.len() * choices];
         let mut total = 0;
         for &input in rows.inputs {
             let weight = i64::from(targets.weight(input));
             total += weight;
             let leaf = rows.columns.leaf(tree, input);
             for cost in targets.of(input) {
-                let (sum, count) = &mut sums[leaf * choices + cost.choice.index()];
-                *sum += weight * i64::from(cost.cost);
-                *count += weight;
+                let sum = &mut sums[leaf * choices + cost.choice.index()];
+                sum.add(Sum { cost: weight * i64::from(cost.cost), weight, inputs: 1 });
             }
         }
         // Children come behind their parents, so one pass from the back adds each node's sums to its parent's.
         for (node, split) in tree.nodes.iter().enumerate().skip(1).rev() {
             let (above, here) = sums.split_at_mut(node * choices);
             for (up, down) in above[split.parent as usize * choices..].iter_mut().zip(&here[..choices]) {
-                *up = (up.0 + down.0, up.1 + down.1);
+                up.add(*down);
             }
         }
         // The mean weight of an input: shrinkage counts inputs, whatever their weights.
@@ -61,7 +76,8 @@ impl Scores {
         for node in 0..tree.nodes.len() {
             for choice in 0..choices {
                 let at = node * choices + choice;
-                let (sum, count) = (sums[at].0 as f64 / COST_ONE / unit, sums[at].1 as f64 / unit);
+                let Sum { cost, weight, inputs } = sums[at];
+                let (sum, count) = (cost as f64 / COST_ONE / unit, weight as f64 / unit);
                 let prior = if node == 0 {
                     (sum + PRIOR_COUNT * PRIOR_COST) / (count + PRIOR_COUNT)
                 } else {
@@ -74,9 +90,9 @@ impl Scores {
                     prior
                 };
                 scores[at] = means[at]
-                    + match count {
-                        0.0 => f64::INFINITY,
-                        n if n < MIN_COUNT => PENALTY / n.max(1.0),
+                    + match inputs {
+                        0 => f64::INFINITY,
+                        few if few < MIN_INPUTS => PENALTY / f64::from(few),
                         _ => 0.0,
                     };
             }

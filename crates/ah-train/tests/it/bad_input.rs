@@ -211,9 +211,11 @@ fn learns_and_generates_in_one_command() {
     run.succeeds(&["train.txt", "--heuristic-name", "SimpleHeuristic"]);
     let source = std::fs::read_to_string(run.path("generated/simple_heuristic/src/lib.rs")).unwrap();
     assert!(source.contains("no_std"), "{source}");
-    // A folder that cannot be written is an error; the model is written all the same.
+    // A folder that cannot be written is an error before anything is learned.
     run.write("file", "");
-    let (code, _, stderr) = run.run(&["train.txt", "--heuristic-name", "T", "--out", "file"]);
+    let (code, _, stderr) =
+        run.run(&["train.txt", "--heuristic-name", "T", "--model", "new.json", "--out", "file"]);
+    assert!(!run.path("new.json").exists());
     assert_eq!(code, i32::from(exit::IO), "{stderr}");
     assert_eq!(stderr.lines().filter(|l| l.starts_with("error: ")).count(), 1, "{stderr}");
 }
@@ -490,7 +492,6 @@ fn no_command_writes_over_what_it_reads() {
         ("--decisions", "evaluate model.json a.txt --decisions a.txt"),
         ("--decisions", "evaluate model.json a.txt --decisions model.json"),
         ("--output", "report model.json a.txt -o a.txt"),
-        ("--output", "adapt model.json a.txt -o model.json"),
     ] {
         let (code, _, stderr) = run.run(&args.split(' ').collect::<Vec<_>>());
         assert_eq!(code, i32::from(exit::USAGE), "{args}: {stderr}");
@@ -518,4 +519,127 @@ fn dimensions_that_the_log_lacks_are_refused() {
     for flag in [["--test-split", "dims"], ["--promise", "by-dimensions"]] {
         run.refuses(&["a.txt", flag[0], flag[1]], exit::USAGE, &[flag[0], flag[1], "dimensions"]);
     }
+}
+
+/// `--model notes.md` was written over.
+#[test]
+fn no_command_writes_over_what_another_program_wrote() {
+    let run = Run::new();
+    let notes = "# Notes\n\nNot a model.\n";
+    run.write("a.txt", log(20)).write("model.json", "{}").write("notes.md", notes).write("empty.json", "");
+    for args in [
+        "a.txt --heuristic-name T --no-codegen",
+        "a.txt --heuristic-name T --no-codegen --model notes.md",
+        "a.txt --heuristic-name T --no-codegen --model new.json --report notes.md",
+        "a.txt --heuristic-name T --model new.json --into notes.rs",
+        "a.txt --heuristic-name T --model new.json --target c --into notes.rs",
+        "a.txt --heuristic-name T --model new.json --into a.py",
+        "a.txt --heuristic-name T --model new.json --with ranked",
+    ] {
+        run.write("notes.rs", notes);
+        let (code, stdout, stderr) = run.run(&args.split(' ').collect::<Vec<_>>());
+        assert!(code != 0 && stdout.is_empty(), "{args}: {stderr}");
+        let is_named = ["it would be lost", "would be lost", "--into", "--with"]
+            .iter()
+            .any(|part| stderr.contains(part));
+        assert!(is_named && !run.path("new.json").exists(), "{args}: {stderr}");
+        for name in ["notes.md", "notes.rs"] {
+            assert_eq!(std::fs::read_to_string(run.path(name)).unwrap(), notes, "{args}");
+        }
+    }
+    // An empty file, and one of ours, hold nothing to lose.
+    for _ in 0..2 {
+        run.succeeds(
+            &"a.txt --heuristic-name T --no-codegen --model empty.json --report r.html"
+                .split(' ')
+                .collect::<Vec<_>>(),
+        );
+    }
+    for args in [
+        &["evaluate", "a.txt", "empty.json"][..],
+        &["report", "a.txt", "empty.json"],
+        &["explain", "a.txt", "m=1"],
+    ] {
+        let (code, _, stderr) = run.run(args);
+        assert!(code == i32::from(exit::BAD_INPUT) && stderr.contains("it is a log"), "{stderr}");
+    }
+}
+
+#[test]
+fn unknown_names_on_the_command_line_are_wrong_usage() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    run.refuses(
+        &["a.txt", "--exclude", "mat1_dtpe"],
+        exit::USAGE,
+        &["--exclude", "; did you mean \"mat1_dtype\"?"],
+    );
+}
+
+/// Returns a log of one number and two choices that cross at 50: `time` may replace a time or leave it out.
+fn crossing(time: impl Fn(u32, &str, f64) -> Option<f64>) -> String {
+    let mut text =
+        r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": []}
+n,choice,feedback
+"#
+        .to_owned();
+    for n in 1..=100 {
+        let times = [("a", 0.01 * f64::from(n)), ("b", 0.25 + 0.005 * f64::from(n))];
+        for (choice, ms) in times.iter().filter_map(|(name, ms)| Some((name, time(n, name, *ms)?))) {
+            text += &format!("{n},{choice},{ms:e}\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn one_impossible_time_changes_nothing() {
+    let run = Run::new();
+    let leaves = |run: &Run| ah_model::Model::read(&run.path("model.json")).unwrap().leaf_count();
+    run.write("a.txt", crossing(|_, _, ms| Some(ms)));
+    let (clean, _) = run.learns(&["a.txt"]);
+    assert!(clean.starts_with("Take T") && leaves(&run) > 1, "{clean}");
+    for wrong in [1e-12, 2e-7, 1e9] {
+        run.write("a.txt", crossing(|n, choice, ms| Some(if (n, choice) == (30, "b") { wrong } else { ms })));
+        let (text, notes) = run.learns(&["a.txt"]);
+        assert!(text.starts_with("Take T") && leaves(&run) > 1, "{wrong}: {text}");
+        assert!(notes.contains("1 time is impossible") && notes.contains("on \"30\""), "{notes}");
+    }
+}
+
+#[test]
+fn a_huge_time_that_repeats_is_a_failure() {
+    let run = Run::new();
+    run.write("a.txt", crossing(|n, choice, ms| Some(if choice == "a" && n % 3 == 0 { 1e20 } else { ms })));
+    let (text, notes) = run.learns(&["a.txt", "--fallback", "b"]);
+    assert!(notes.contains("the time 1e20 occurs 33 times") && notes.contains("--failed=1e20"), "{notes}");
+    assert!(!text.contains("100.00 %") && !text.contains("e18"), "{text}");
+}
+
+#[test]
+fn inputs_with_the_time_of_one_choice_compare_nothing() {
+    let run = Run::new();
+    let winner = |n: u32, choice: &str, ms| ((choice == "a") == (n < 50)).then_some(ms);
+    run.write("a.txt", crossing(winner));
+    run.refuses(
+        &["a.txt"],
+        exit::TOO_LITTLE,
+        &["100 of 100 inputs have the time of one choice: nothing can be compared"],
+    );
+    // Forty are compared.
+    run.write("a.txt", crossing(|n, choice, ms| if n % 5 < 2 { Some(ms) } else { winner(n, choice, ms) }));
+    let (_, notes) = run.learns(&["a.txt"]);
+    let first = notes.lines().find(|line| line.starts_with("warning: ")).unwrap();
+    assert!(
+        first.contains("60 of 100 inputs have the time of one choice") && first.contains("the other 40"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn too_many_choices_are_refused() {
+    let run = Run::new();
+    let rows: String = (0..10_001).map(|at| format!("{},c{at},1\n", at % 50)).collect();
+    run.write("a.txt", crossing(|_, _, _| None) + &rows);
+    run.refuses(&["a.txt"], exit::BAD_INPUT, &["at most 10000 choices, found 10001", "make it a feature"]);
 }

@@ -248,7 +248,7 @@ fn a_dear_promise_has_its_price_said() {
         run.write("log.txt", log.lines().enumerate().map(failing).collect::<String>());
         let args = ["log.txt", "--fallback", "usual"];
         let (out, notes) = run.learns(&args);
-        let saved = number(&notes, "the promise is dear: --max-risk none saves ");
+        let saved = number(&notes, "the promise is costly: --max-risk none saves ");
         assert_eq!(saved.is_some(), is_dear, "{out}{notes}");
         if let Some(saved) = saved {
             assert!(notes.contains(" % more, but takes a choice that fails on "), "{notes}");

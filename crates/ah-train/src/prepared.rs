@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ah_model::shown::listed;
 use ah_model::{ChoiceId, Error, Model};
 
 use crate::data::split::Partition;
@@ -11,7 +10,7 @@ use crate::decisions::{self, JudgedInput};
 use crate::joint::{self, Completed};
 use crate::params::{Params, SplitBy};
 use crate::plan::{TEST_SHARE, TrainPlan};
-use crate::search::neighbours::{self, Neighbours};
+use crate::search::dependence::{self, Dependence, Factor};
 use crate::search::portfolio::{self, Portfolio};
 
 /// A table made ready.
@@ -38,15 +37,11 @@ impl Prepared {
     pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, Error> {
         let share = dataset.settings.test_share.unwrap_or(TEST_SHARE);
         let seed = dataset.settings.seed.unwrap_or_default();
-        let mut by = dataset.settings.test_split.unwrap_or_default();
-        if by == SplitBy::Input
-            && let Some(found) = neighbours::find(&dataset, seed)
-        {
-            dataset.warnings.push(of_neighbours(&dataset, &found));
-            if found.splits {
-                by = SplitBy::Neighbours;
-                dataset.neighbourhoods = Some(found.keys.into());
-            }
+        let by = dataset.settings.test_split.unwrap_or_default();
+        if by == SplitBy::Input && dataset.settings.group.is_empty() {
+            let Dependence { groups, factor } = dependence::find(&dataset, seed);
+            dataset.warnings.extend(factor.map(of_factor));
+            dataset.groups = groups;
         }
         let parts = dataset.hold_out(by, share, seed)?;
         let training = &parts.training;
@@ -86,17 +81,11 @@ impl Prepared {
     }
 }
 
-/// Returns what near-copies do to the figures, in a sentence.
-fn of_neighbours(dataset: &Dataset, found: &Neighbours) -> String {
-    let [by_input, together] =
-        found.losses.map(|loss| format!("{:.2} %", (dataset.table.objective.over_best(loss) - 1.0) * 100.0));
-    let what = match found.splits {
-        true => "near-copies are held out together, in all figures and in the promise",
-        false => "on inputs unlike these expect more",
-    };
+/// Returns what a factor does to the figures, in a sentence.
+fn of_factor(factor: Factor) -> String {
+    let Factor { name, values } = factor;
     format!(
-        "inputs that differ in {} alone: one tree loses {by_input} with single inputs held out, {together} with all near-copies held \
-         out together; {what}",
-        listed(&found.left_out)
+        "the log has {values} values of {name}, and they recur: all figures, and a promise, are for these values. Measure others if the \
+         program meets others"
     )
 }

@@ -16,7 +16,7 @@ use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::calibrate::{self, CalibratedMargin};
-use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
+use crate::promise::{self, Climbed, Folds, Ladder, Learned, NewGroups, Recipe, View};
 use crate::record;
 use crate::search::{self, Portfolio};
 
@@ -39,6 +39,8 @@ pub struct TrainedModel {
     /// What is taken without a promise where only one choice keeps it, or where it is dear, and the share of the time that this
     /// saves: one choice everywhere, or else a heuristic.
     pub saved_without_promise: Option<(Option<String>, f64)>,
+    /// What the heuristic loses on groups that it never saw, where the log has groups.
+    pub on_new_groups: Option<NewGroups>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
     /// Sentences for the user.
@@ -107,7 +109,7 @@ pub fn train_checked(
         return Ok(trained);
     }
     let with = |other: Params| Ok::<_, Error>(saved(&trained, &train_once(&other, |_| Ok(()))?));
-    let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
+    let without_promise = plan.promises().then(|| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
     let saved_without_promise = without_promise.map(with).transpose()?.flatten();
     let rust = vec![Target::Rust];
     let is_slower = is_constant && !plan.call_site.is_free() && plan.call_site.targets != rust;
@@ -133,7 +135,7 @@ fn train_once(
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
     let ships = Recipe { dataset: shipping, ..judging };
-    let (mut model, calibrated) = ships.learn(&shipping.usable, ladder.rung());
+    let Learned { mut model, calibrated, on_new_groups } = ships.learn(&shipping.usable, ladder.rung());
 
     // Judge.
     let held_out = TestReport::new(&judging, &climbed, &prepared);
@@ -160,6 +162,7 @@ fn train_once(
         ladder: climbed.ladder,
         portfolio: prepared.portfolio,
         held_out,
+        on_new_groups,
         no_promise,
         warnings,
         duration: start.elapsed(),
@@ -190,11 +193,15 @@ pub fn over_fallback(trained: &TrainedModel) -> f64 {
 fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
     let climbed = learn(prepared);
     let given = &prepared.learning.settings;
-    let unasked = prepared.plan.max_risk.filter(|_| given.max_risk.is_none() && given.promise.is_none());
+    let is_asked = given.max_risk.is_some() || given.promise.is_some();
+    let unasked = prepared.plan.looks.last().map(|look| look.share).filter(|_| !is_asked);
+    let without = prepared.plan.without_promise();
+    if let Some(look) = climbed.look {
+        prepared.plan.keep(look);
+    }
     if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 {
         return (climbed, None);
     }
-    let without = prepared.plan.without_promise();
     let with = std::mem::replace(&mut prepared.plan, without);
     let always = learn(prepared);
     if always.ladder.rung().speedup * (1.0 - DEAR) > 1.0 {
@@ -226,7 +233,7 @@ fn no_promise(
     let asked = learning.settings.max_risk;
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * learning.usable.len()).div_ceil(training.max(1));
-    match plan.max_risk {
+    match plan.looks.first() {
         _ if asked == Some(MaxRisk::None) || plan.settings.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
@@ -235,9 +242,9 @@ fn no_promise(
             let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
-        Some(target) => match calibrated {
+        Some(look) => match calibrated {
             None => {
-                let needed = of_all(calibrate::min_inputs(plan.promise, target));
+                let needed = of_all(calibrate::min_inputs(plan.promise, look.share));
                 Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })
             }
             Some(calibrated) => (calibrated.margin == promise::NEVER).then_some(NoPromise::Unkept),

@@ -12,6 +12,7 @@ mod declared;
 pub mod domain;
 mod exclude;
 pub mod formula;
+pub mod groups;
 mod impossible;
 pub mod irregularities;
 mod learned_eligible;
@@ -27,6 +28,7 @@ pub mod weights;
 pub use columns::{Column, Columns, FitRows, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
+pub use groups::{Groups, Shared};
 pub use table::Table;
 #[cfg(feature = "cli")]
 pub use table::{LEAST_MS, Spread};

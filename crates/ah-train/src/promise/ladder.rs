@@ -4,13 +4,17 @@
 //! features that it uses. The smallest rung is taken that loses little more than the best ([`Size`]), where a difference within
 //! the noise of the inputs is none. Boosted trees are not grown where a tree loses at most [`GOOD_ENOUGH`].
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use ah_model::{ChoiceId, Model, Promise};
 use serde::Serialize;
 
-use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, LEVEL, NEVER, tested};
-use super::folds::{CrossFitted, Folds};
+use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, Calibration, Look, NEVER, tested};
+use super::folds::{CrossFitted, Folds, decide_by_group};
+use super::new_groups::{NewGroups, interval};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
@@ -81,13 +85,23 @@ pub struct Climbed {
     pub model: Model,
     /// The same, always deciding.
     pub always: Model,
+    /// The promise that it keeps; `None` without one.
+    pub look: Option<Look>,
 }
 
-/// A size before one is taken.
-struct Candidate<'c> {
+/// A size, and what it decides on the inputs that folds hold out.
+struct Sized<'c> {
     configuration: &'c Configuration,
     fitted: Fitted,
+    most: Option<usize>,
     held_out: Vec<JudgedInput>,
+    /// With a promise.
+    calibration: Option<Calibration>,
+}
+
+/// A size with the margin that one promise gives it.
+struct Candidate<'c> {
+    size: &'c Sized<'c>,
     calibrated: Option<CalibratedMargin>,
     /// Its margin.
     margin: f64,
@@ -97,7 +111,8 @@ struct Candidate<'c> {
     rung: Rung,
 }
 
-/// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one.
+/// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one: for the
+/// first promise of the plan under which something is faster than the fallback, or else for the first one.
 pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let plan = recipe.plan;
     let single = match plan.learner {
@@ -107,59 +122,116 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
         }
         _ => Some(recipe.configuration.clone()),
     };
-    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    let boosted = boosted(plan, recipe.configuration);
+    let mut trees: Vec<Sized<'_>> = Vec::new();
     if let Some(configuration) = &single {
         let recipe = Recipe { configuration, ..*recipe };
         let fitted = folds.fit(&recipe);
         for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
-            let candidate = Candidate::new(&recipe, configuration, folds, &fitted, most);
+            let size = Sized::new(&recipe, configuration, folds, &fitted, most);
             // Pruning may skip sizes.
-            if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
-                candidates.push(candidate);
+            if trees.last().is_none_or(|last| last.leaves() != size.leaves()) {
+                trees.push(size);
             }
         }
     }
-    let over_best = |mean| recipe.dataset.table.objective.over_best(mean);
+    let of_boosted = LazyCell::new(|| {
+        boosted.as_ref().map(|configuration| {
+            let recipe = Recipe { configuration, ..*recipe };
+            Sized::new(&recipe, configuration, folds, &folds.fit(&recipe), None)
+        })
+    });
+    let mut first = None;
+    for look in plan.looks.iter().copied().map(Some).chain(plan.looks.is_empty().then_some(None)) {
+        let climbed = climb_for(recipe, folds, &trees, &of_boosted, look);
+        if climbed.ladder.rung().speedup > 1.0 {
+            return climbed;
+        }
+        first.get_or_insert(climbed);
+    }
+    first.expect("a plan has a promise to look at, or none")
+}
+
+/// Takes one of these sizes under this promise.
+fn climb_for<'s>(
+    recipe: &Recipe<'_>,
+    folds: &Folds<'_>,
+    trees: &'s [Sized<'s>],
+    boosted: &'s impl Deref<Target = Option<Sized<'s>>>,
+    look: Option<Look>,
+) -> Climbed {
+    let Recipe { dataset, plan, .. } = recipe;
+    let candidate = |size: &'s Sized<'s>| Candidate::new(recipe, folds, size, look);
+    let mut candidates: Vec<Candidate<'s>> = trees.iter().map(candidate).collect();
+    let over_best = |mean| dataset.table.objective.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let best_tree = candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min);
-    let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
-    if let Some(configuration) = &boosted {
-        let recipe = Recipe { configuration, ..*recipe };
-        candidates.push(Candidate::new(&recipe, configuration, folds, &folds.fit(&recipe), None));
+    if over_best(best_tree) > 1.0 + good_enough {
+        candidates.extend(boosted.as_ref().map(candidate));
     }
-    let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
-    let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
+    let (chosen, accepted) = choose(&candidates, dataset, plan.size, over_best);
     let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
-    let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
-    let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
+    let Candidate { size, calibrated, margin, .. } = &candidates[chosen];
+    let recipe = Recipe { configuration: size.configuration, max_leaves: size.most, ..*recipe };
     Climbed {
         ladder,
-        configuration: (*configuration).clone(),
-        model: recipe.with_promise(fitted, folds, *calibrated, *margin),
-        always: recipe.model(fitted, folds.fallback, ALWAYS),
+        configuration: size.configuration.clone(),
+        model: recipe.with_promise(&size.fitted, folds, look.zip(*calibrated), *margin),
+        always: recipe.model(&size.fitted, folds.fallback, ALWAYS),
+        look,
     }
+}
+
+/// A heuristic that was learned from all inputs.
+pub struct Learned {
+    /// The model, without its record.
+    pub model: Model,
+    /// The calibration of its promise; `None` if it has none.
+    pub calibrated: Option<CalibratedMargin>,
+    /// What it loses on new groups, where there are groups.
+    pub on_new_groups: Option<NewGroups>,
 }
 
 impl Recipe<'_> {
     /// Learns a heuristic of this rung from these inputs, with a promise if the plan has one.
-    pub fn learn(&self, inputs: &[u32], rung: &Rung) -> (Model, Option<CalibratedMargin>) {
-        if self.plan.max_risk.is_none() {
+    pub fn learn(&self, inputs: &[u32], rung: &Rung) -> Learned {
+        let Some(&look) = self.plan.looks.first() else {
             let margin = if rung.decides { ALWAYS } else { NEVER };
-            return (self.learn_without_promise(inputs, margin), None);
-        }
+            let model = self.learn_without_promise(inputs, margin);
+            return Learned { model, calibrated: None, on_new_groups: self.on_new_groups(inputs, margin) };
+        };
         let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self);
-        let held_out = folds.decide(self, &fitted, self.max_leaves);
-        let (calibrated, margin) = self.margin(&folds, &held_out);
-        let fitted = self.sized(&fitted.whole, self.max_leaves);
-        (self.with_promise(&fitted, &folds, calibrated, margin), calibrated)
+        let size = Sized::new(self, self.configuration, &folds, &fitted, self.max_leaves);
+        let (calibrated, margin) = self.margin(&folds, &size, Some(look));
+        let model = self.with_promise(&size.fitted, &folds, calibrated.map(|c| (look, c)), margin);
+        Learned { model, calibrated, on_new_groups: self.on_new_groups(inputs, margin) }
+    }
+
+    /// Returns what a heuristic of this margin loses on groups that it never saw.
+    fn on_new_groups(&self, inputs: &[u32], margin: f64) -> Option<NewGroups> {
+        let (dataset, fallback) = (self.dataset, self.dataset.fallback(inputs));
+        let shared = dataset.groups.as_ref()?.shared.clone();
+        let judged = decide_by_group(self, inputs, fallback);
+        let held_out: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+        let (costs, weights) = (costs(&judged, &dataset.table, fallback, margin), weights(dataset, &judged));
+        let [low, high] = interval(&costs, &weights, &dataset.group_of(&held_out)?, self.plan.seed);
+        let over_best = |cost| dataset.table.objective.over_best(cost);
+        let groups = dataset.group_of(inputs)?.into_iter().collect::<BTreeSet<u32>>().len();
+        Some(NewGroups { shared, groups, low: over_best(low), high: over_best(high) })
     }
 
     /// Returns the calibrated margin, and the one that the heuristic gets: with a promise that the inputs cannot show it never decides,
     /// and without a promise always, unless the fallback alone loses less.
-    fn margin(&self, folds: &Folds<'_>, held_out: &[JudgedInput]) -> (Option<CalibratedMargin>, f64) {
-        let Some(target) = self.plan.max_risk else {
+    fn margin(
+        &self,
+        folds: &Folds<'_>,
+        size: &Sized<'_>,
+        look: Option<Look>,
+    ) -> (Option<CalibratedMargin>, f64) {
+        let held_out = &size.held_out;
+        let Some((look, calibration)) = look.zip(size.calibration.as_ref()) else {
             let weights = weights(self.dataset, held_out);
             let mean_at =
                 |margin| mean(&costs(held_out, &self.dataset.table, folds.fallback, margin), &weights);
@@ -167,7 +239,7 @@ impl Recipe<'_> {
             let never = self.plan.settings.ranking.is_none() && mean_at(ALWAYS) > mean_at(NEVER);
             return (None, if never { NEVER } else { ALWAYS });
         };
-        let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, target);
+        let calibrated = calibration.walk(self.plan.promise, look);
         (calibrated, calibrated.map_or(NEVER, |calibrated| calibrated.margin))
     }
 
@@ -176,17 +248,17 @@ impl Recipe<'_> {
         &self,
         fitted: &Fitted,
         folds: &Folds<'_>,
-        calibrated: Option<CalibratedMargin>,
+        calibrated: Option<(Look, CalibratedMargin)>,
         margin: f64,
     ) -> Model {
         let plan = self.plan;
-        let promise = plan.max_risk.zip(calibrated).map(|(target, calibrated)| Promise {
-            target,
+        let promise = calibrated.map(|(look, calibrated)| Promise {
+            target: look.share,
             confidence: CONFIDENCE,
             limit: plan.max_slowdown,
             mode: plan.promise,
-            tested: tested(plan.promise, target),
-            level: LEVEL,
+            tested: tested(plan.promise, look.share),
+            level: look.level,
             inputs: calibrated.inputs as u64,
             groups: calibrated.independent as u64,
             violations: calibrated.violations as u64,
@@ -198,7 +270,7 @@ impl Recipe<'_> {
     }
 }
 
-impl<'c> Candidate<'c> {
+impl<'c> Sized<'c> {
     fn new(
         recipe: &Recipe<'_>,
         configuration: &'c Configuration,
@@ -206,14 +278,26 @@ impl<'c> Candidate<'c> {
         fitted: &CrossFitted,
         most: Option<usize>,
     ) -> Self {
-        let (dataset, fallback) = (recipe.dataset, folds.fallback);
         let held_out = folds.decide(recipe, fitted, most);
-        let (calibrated, margin) = recipe.margin(folds, &held_out);
-        let costs_at = |margin| costs(&held_out, &dataset.table, fallback, margin);
-        let (costs, weights) = (costs_at(margin), weights(dataset, &held_out));
+        let calibration = recipe.plan.promises().then(|| folds.calibration(recipe, fitted, most, &held_out));
+        let fitted = recipe.sized(&fitted.whole, most);
+        Self { configuration, fitted, most, held_out, calibration }
+    }
+
+    fn leaves(&self) -> usize {
+        self.fitted.ensemble.tree.leaves()
+    }
+}
+
+impl<'c> Candidate<'c> {
+    fn new(recipe: &Recipe<'_>, folds: &Folds<'_>, size: &'c Sized<'c>, look: Option<Look>) -> Self {
+        let (dataset, fallback) = (recipe.dataset, folds.fallback);
+        let Sized { fitted, most, held_out, .. } = size;
+        let (calibrated, margin) = recipe.margin(folds, size, look);
+        let costs_at = |margin| costs(held_out, &dataset.table, fallback, margin);
+        let (costs, weights) = (costs_at(margin), weights(dataset, held_out));
         let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
         let over_best = |cost| dataset.table.objective.over_best(cost);
-        let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;
         let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
         let rung = Rung {
@@ -222,10 +306,10 @@ impl<'c> Candidate<'c> {
             slowdown: over_best(mean_cost),
             speedup: over_best(of_fallback) / over_best(mean_cost),
             asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
-            most,
+            most: *most,
             decides: margin != NEVER,
         };
-        Self { configuration, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
+        Self { size, calibrated, margin, costs, mean: mean_cost, rung }
     }
 }
 
@@ -242,10 +326,14 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
 /// the best one's and what the size lets it lose. A smaller one within the noise of the difference is as good too.
 fn choose(
     candidates: &[Candidate<'_>],
-    weights: &[f64],
+    dataset: &Dataset,
     size: Size,
     over_best: impl Fn(f64) -> f64,
 ) -> (usize, f64) {
+    let held_out = &candidates[0].size.held_out;
+    let (inputs, weights): (Vec<u32>, Vec<f64>) =
+        (held_out.iter().map(|judged| judged.input).collect(), weights(dataset, held_out));
+    let groups = dataset.group_of(&inputs);
     let means = candidates.iter().map(|candidate| candidate.mean);
     let (best, least) = means
         .enumerate()
@@ -254,7 +342,8 @@ fn choose(
     let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
     let limit = size.greatest_slowdown(over_best(least), one_leaf);
     let is_as_good = |candidate: &Candidate<'_>| {
-        let (more, error) = difference(&candidate.costs, &candidates[best].costs, weights);
+        let (more, error) =
+            difference(&candidate.costs, &candidates[best].costs, &weights, groups.as_deref());
         // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
         let errors = if candidate.rung.leaves == 1 { 0.0 } else { WITHIN_NOISE };
         more <= errors * error

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use ah_model::shown::cut;
+use ah_model::shown::{cut, listed};
 use ah_model::{Model, Objective, Promise, Target};
 use ah_types::Optimization;
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
 use crate::adapt::Adaptation;
-use crate::data::{LEAST_MS, Spread};
+use crate::data::{LEAST_MS, Shared, Spread};
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
-use crate::promise::GOOD_ENOUGH;
 use crate::promise::calibrate::default_inputs;
+use crate::promise::{GOOD_ENOUGH, NewGroups};
 use crate::train::{NoPromise, TrainedModel, over_fallback};
 
 /// Figures of fewer held-out inputs are called rough. In simulations of 4 and 7 choices, the logarithm of the gain that is said is
@@ -46,9 +46,25 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(learned_there.slowdown),
         );
     }
+    text += &on_new_groups(trained);
     text += &promise_line(trained);
     text += &sizes::taken(trained);
     text
+}
+
+/// Returns what is lost on groups that the log does not have.
+fn on_new_groups(trained: &TrainedModel) -> String {
+    let Some(NewGroups { shared, groups, low, high }) = &trained.on_new_groups else { return String::new() };
+    let (low, high) = (loss(*low), loss(*high));
+    match shared {
+        Shared::Columns(names) => {
+            format!("On new values of {}: loses {low} to {high}, by {groups} in the log.\n", listed(names))
+        }
+        Shared::Nearness => format!("On inputs unlike these: loses {low} to {high}, by {groups} clusters.\n"),
+        Shared::Stretch => {
+            format!("At other times: loses {low} to {high}, by {groups} independent stretches of the log.\n")
+        }
+    }
 }
 
 /// Returns what to do, in one line.
@@ -112,12 +128,26 @@ fn promise_line(trained: &TrainedModel) -> String {
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
-        let stricter = if is_loose { format!("\n1 % needs about {needed} inputs.") } else { String::new() };
+        let stricter = match is_loose {
+            true if needed > inputs => format!("\n1 % needs about {needed} inputs."),
+            // It had room for a stricter one.
+            true => format!("\nFor less it would take only {fallback}."),
+            false => String::new(),
+        };
         format!("{}{stricter}\n", promised(promise, &fallback))
     };
+    let groups = trained.on_new_groups.as_ref();
     let few = |counted| match counted == inputs {
         true => format!("{inputs} inputs are too few"),
-        false => format!("{inputs} inputs count as {counted} (weights, near-copies), which are too few"),
+        false => {
+            let why = groups.map_or("weights".to_owned(), |groups| groups.shared.words());
+            format!("{inputs} inputs count as {counted} ({why}), which are too few")
+        }
+    };
+    // A person measures groups, such as files.
+    let measure = |needed: usize| match groups.filter(|groups| groups.shared != Shared::Stretch) {
+        Some(NewGroups { groups, .. }) => format!("{needed} ({} groups)", (needed * groups).div_ceil(inputs)),
+        None => needed.to_string(),
     };
     match trained.no_promise {
         // The first line says that the fallback alone keeps it.
@@ -132,11 +162,12 @@ fn promise_line(trained: &TrainedModel) -> String {
         ),
         Some(NoPromise::TooFew { inputs: counted, needed, asked: false }) => {
             let always = if trained.constant().is_some() { "; " } else { ". It always decides; " };
-            format!("No promise: {}{always}measure about {needed} for one.\n", few(counted))
+            format!("No promise: {}{always}measure about {} for one.\n", few(counted), measure(needed))
         }
         Some(NoPromise::TooFew { inputs: counted, needed, asked: true }) => format!(
-            "{} for the promise. Measure about {needed}, or accept the risk with --max-risk none.\n",
-            few(counted)
+            "{} for the promise. Measure about {}, or accept the risk with --max-risk none.\n",
+            few(counted),
+            measure(needed)
         ),
         Some(NoPromise::OnlyFallback(share)) => {
             let share = percent(share);
@@ -150,7 +181,7 @@ pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match trained.plan.test_split {
         SplitBy::Input | SplitBy::Device => "inputs",
-        SplitBy::Neighbours => "neighbourhoods",
+        SplitBy::Groups => "groups",
         SplitBy::Dims => "dimensions",
     };
     let mut text = format!(
@@ -221,6 +252,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "warnings": trained.warnings,
         "notes": training_notes(trained, true),
         "constant": trained.constant(),
+        "on_new_groups": trained.on_new_groups,
         "saved_in_rust": trained.saved_in_rust,
         "saved_without_promise": trained.saved_without_promise,
     })

@@ -105,6 +105,16 @@ def _files(log: Path) -> list[Path]:
     return [log.with_name(log.name + suffix) for suffix in SUFFIXES]
 
 
+def _lines_after(file: Path, size: int) -> bytes:
+    """The whole lines of a growing file behind its first `size` bytes."""
+    if not file.exists():
+        return b""
+    with file.open("rb") as stream:
+        stream.seek(size)
+        found = stream.read()
+    return found[: found.rfind(b"\n") + 1]
+
+
 def device(log: Path) -> str:
     """The name of the device that a log was measured on, as a part of a file name."""
     with log.open("rb") as lines:
@@ -141,8 +151,7 @@ def measure(shelf: Any, at: int, count: int, command: Sequence[str], hang_second
         try:
             while True:
                 code = process.poll()
-                new = [file.read_bytes()[size:] if file.exists() else b"" for file, size in zip(_files(log), sent)]
-                new = [lines[: lines.rfind(b"\n") + 1] for lines in new]
+                new = [_lines_after(file, size) for file, size in zip(_files(log), sent)]
                 if any(new):
                     if not ray.get(shelf.append.remote(at, attempt, sent, new)):
                         return  # Another node has the shard by now.

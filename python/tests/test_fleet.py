@@ -26,8 +26,6 @@ CARD = {"num_cpus": 1, "resources": {"card": 1}}
 def cluster(monkeypatch):
     """A head on which the driver runs, and two nodes of one device each."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("RAY_health_check_failure_threshold", "2")
-    monkeypatch.setenv("RAY_health_check_period_ms", "500")
     started = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     started.devices = [started.add_node(num_cpus=1, resources={"card": 1}) for _ in range(2)]
     yield started

@@ -59,8 +59,8 @@ pub fn compared(table: &Table, usable: &mut Vec<u32>, warnings: &mut Vec<String>
         .filter(|cells| cells.len() == 1)
         .map(|cells| cells[0].choice);
     let first = lone.next();
-    let is_fallback_alone = lone.all(|choice| Some(choice) == first);
-    if is_fallback_alone && compared.len() >= MIN_INPUTS {
+    let is_one_choice = lone.all(|choice| Some(choice) == first);
+    if is_one_choice && compared.len() >= MIN_INPUTS {
         return Ok(());
     }
     let what = format!("{alone} of {all} inputs have the time of one choice");

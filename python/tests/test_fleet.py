@@ -39,11 +39,11 @@ def words(tmp_path):
     return script(tmp_path, "exec")
 
 
-def script(folder, last):
-    """A collector: a shell script that runs ah-collect on the fake device at its end."""
-    path = folder / "collect.sh"
+def script(folder, last, pace=5000):
+    """A collector: a shell script that runs ah-collect on the fake device at its end; `pace` is microseconds a sample."""
+    path = folder / f"collect-{pace}.sh"
     collect = f"{last} {heuristics.tool('ah-collect')} --worker {heuristics.tool('examples/fake')} \"$@\""
-    path.write_text(f"#!/bin/sh\nexport AH_FAKE_PACE_US=5000\n{collect}\n")
+    path.write_text(f"#!/bin/sh\nexport AH_FAKE_PACE_US={pace}\n{collect}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return [str(path), "--draws", str(DRAWS)]
 
@@ -73,7 +73,8 @@ def test_a_node_dies_and_nothing_is_lost_or_measured_twice(cluster, words, tmp_p
         cluster.remove_node(cluster.devices[0], allow_graceful=False)
 
     threading.Thread(target=kill, daemon=True).start()
-    assert run(cluster, words, folder) == 0
+    # Slow enough that an idle machine is not done before the node is dead.
+    assert run(cluster, script(tmp_path, "exec", pace=20_000), folder) == 0
     out, talk = capfd.readouterr()
     assert "lost; it starts again" in talk, talk
     assert rows(folder / "fake.txt") == rows(one_machine(words, tmp_path)), out

@@ -43,7 +43,7 @@ mod write;
 
 use std::path::Path;
 
-use ah_model::{Model, Target};
+use ah_model::Model;
 
 pub use ah_model::Error;
 pub use c::C;
@@ -65,7 +65,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
     // A model that was not read from a file is checked here.
     request.model.validate()?;
     check_into(request.into, request.targets)?;
-    let learned = learned_for(request.model);
+    let learned = &request.model.purpose.targets;
     let is_unfit = |generator: &&&Generator| !learned.is_empty() && !learned.contains(&generator.target);
     // Before the first file is written.
     if let Some(generator) = request.targets.iter().find(is_unfit).filter(|_| !request.force) {
@@ -120,14 +120,8 @@ pub fn given<'m>(model: &'m Model, generator: &Generator) -> Option<Vec<&'m str>
 /// Returns the targets that a model was learned for, of those that write a file with the ending of `into` if there is one; else
 /// [`RUST`].
 pub fn targets_of(model: &Model, into: Option<&Path>) -> Vec<&'static Generator> {
-    let learned = learned_for(model);
-    let of_model = GENERATORS.iter().filter(|generator| learned.contains(&generator.target));
+    let of_model = GENERATORS.iter().filter(|generator| model.purpose.targets.contains(&generator.target));
     let targets: Vec<&Generator> =
         of_model.filter(|target| into.is_none_or(|path| target.writes(path))).collect();
     if targets.is_empty() { vec![&RUST] } else { targets }
-}
-
-/// Returns the targets that a model was learned for, by its record; a model without a record is for all of them.
-fn learned_for(model: &Model) -> Vec<Target> {
-    model.setting("target", "value").unwrap_or_default()
 }

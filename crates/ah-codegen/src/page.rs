@@ -139,7 +139,7 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
             percent(promise.target), promise.limit, percent(promise.confidence), shown(&promise.mode.to_string())
         ));
     }
-    if model.objective() != Objective::default() {
+    if model.purpose.objective != Objective::default() {
         lines.push("It was learned for the least total time.".to_owned());
     }
     if let Some(precondition) = &model.precondition {

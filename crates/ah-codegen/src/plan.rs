@@ -1,6 +1,6 @@
 //! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use ah_decide::LEAF;
@@ -111,7 +111,7 @@ impl Request<'_> {
         let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);
         let logged = 0..model.features.base().len();
         planned.read = logged.clone().filter(is_read).collect();
-        let ms: BTreeMap<String, f64> = model.setting("feature_ms", "value").unwrap_or_default();
+        let ms = &model.purpose.feature_ms;
         let features = model.features.base().features();
         let has_price = |slot: &usize| ms.get(&features[*slot].name).is_some_and(|ms| *ms >= PRICE_MS);
         planned.given =

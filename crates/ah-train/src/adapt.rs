@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::decisions;
 use crate::error::mismatch;
 use crate::judge::Metrics;
-use crate::judge::evaluation::max_slowdown;
 use crate::params::{MaxRisk, Params};
 use crate::train::{TrainedModel, train};
 
@@ -82,7 +81,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, Error> {
 fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, Error> {
     let reading = Params {
         max_risk: params.max_risk,
-        max_slowdown: Some(max_slowdown(old)),
+        max_slowdown: Some(old.purpose.max_slowdown),
         fallback: old.fallback.map(|fallback| old.choice_name(fallback).to_owned()),
         seed: Some(params.seed),
         skip_bad_rows: params.skip_bad_rows,

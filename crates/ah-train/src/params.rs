@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_model::{Objective, PromiseMode, Target, named};
+use ah_model::{Objective, PromiseMode, Purpose, Target, named};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -286,7 +286,7 @@ pub enum SplitBy {
 }
 
 /// The limit of a promise, where none is asked for.
-pub const MAX_SLOWDOWN: f64 = 1.05;
+pub const MAX_SLOWDOWN: f64 = Purpose::MAX_SLOWDOWN;
 
 impl Params {
     /// Returns the defaults for these logs.

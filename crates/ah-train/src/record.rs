@@ -2,13 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use ah_model::{LogRecord, Model, Provenance};
+use ah_model::{ChoiceId, LogRecord, Model, Precondition, Provenance, Purpose};
 use ah_types::log::Source;
 use serde_json::{Value, json};
 
+use crate::data::Dataset;
 use crate::judge::TestReport;
+use crate::prepared::Prepared;
 use crate::promise::{Ladder, Recipe};
 use crate::search::Portfolio;
+
+/// Returns what a model was learned for.
+pub fn purpose(prepared: &Prepared) -> Purpose {
+    let (plan, table) = (&prepared.plan, &prepared.judging);
+    let mut purpose = Purpose {
+        objective: table.objective,
+        max_slowdown: plan.max_slowdown,
+        kept_of: prepared.portfolio.as_ref().map(|_| table.choices.len()),
+        timed: table.timed,
+        ..Purpose::default()
+    };
+    plan.call_site.record(&prepared.learning.features, &mut purpose);
+    purpose
+}
+
+/// Returns the conditions of choices that nobody declared: training found where they have times. By choice.
+pub fn learned_eligible(dataset: &Dataset, model: &Model) -> BTreeMap<String, String> {
+    let learned = model.eligible.iter().filter(|(choice, _)| !dataset.eligible.contains_key(choice));
+    let named = |(choice, condition): (&ChoiceId, &Precondition)| {
+        (model.choice_name(*choice).to_owned(), condition.expression.clone())
+    };
+    learned.map(named).collect()
+}
 
 /// Returns the record of a training.
 pub fn provenance(
@@ -27,13 +52,7 @@ pub fn provenance(
     if let Some(most) = recipe.max_leaves {
         parameters["max_leaves"] = most.into();
     }
-    let eligible = model.eligible.iter();
-    let learned = eligible.filter(|(choice, _)| !recipe.dataset.eligible.contains_key(choice));
-    let learned: BTreeMap<&str, &str> = learned
-        .map(|(choice, condition)| {
-            (recipe.dataset.table.choices[choice.index()].as_str(), condition.expression.as_str())
-        })
-        .collect();
+    let learned = learned_eligible(recipe.dataset, model);
     if !learned.is_empty() {
         parameters["learned_eligible"] = json!(learned);
     }

@@ -286,7 +286,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
         figures["notes"] = json!(report::summary::notes(comparison));
         return stdout(&format!("{figures}\n"));
     }
-    stdout(&report::summary::evaluated(model.objective(), &model.heuristic, comparison))?;
+    stdout(&report::summary::evaluated(model.purpose.objective, &model.heuristic, comparison))?;
     notes(&report::summary::notes(comparison));
     Ok(())
 }

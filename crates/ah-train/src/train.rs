@@ -4,6 +4,7 @@
 //! on the test part: the table and the record show its figures. The other sees all inputs and ships:
 //! it has a quarter more data, and is never judged on inputs that it saw.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub struct TrainedModel {
     pub ladder: Ladder,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
+    /// The conditions of choices that nobody declared, by choice.
+    pub learned_eligible: BTreeMap<String, String>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// The share of the time that a heuristic for Rust alone saves, where none pays for the slower targets.
@@ -140,6 +143,7 @@ fn train_once(
 
     // Write.
     let no_promise = no_promise(&prepared, calibrated, only_fallback);
+    model.purpose = record::purpose(&prepared);
     model.provenance = record::provenance(&judging, ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
@@ -153,6 +157,7 @@ fn train_once(
         ));
     }
     Ok(TrainedModel {
+        learned_eligible: record::learned_eligible(learning, &model),
         model,
         is_ad_hoc: learning.ad_hoc,
         saved_in_rust: None,
@@ -179,7 +184,7 @@ fn saved(trained: &TrainedModel, other: &TrainedModel) -> Option<(Option<String>
 /// Returns the time on held-out inputs over the fallback's, by the objective.
 pub fn over_fallback(trained: &TrainedModel) -> f64 {
     let figures = &trained.held_out.evaluation.comparison.model;
-    match trained.model.objective() {
+    match trained.model.purpose.objective {
         Objective::Total => figures.total_over_fallback,
         Objective::Geomean => 1.0 / figures.speedup_over_fallback,
     }

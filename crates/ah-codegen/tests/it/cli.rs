@@ -5,7 +5,7 @@ use crate::models;
 use std::fs;
 use std::path::Path;
 
-use ah_model::Model;
+use ah_model::{Model, Target};
 use assert_cmd::Command;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -147,10 +147,7 @@ fn a_model_becomes_what_it_was_learned_for() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let mut model = model(6, "Mine");
-    model.provenance.parameters.insert(
-        "settings".to_owned(),
-        serde_json::json!({ "target": { "value": ["python", "model-file"], "from": "flag" } }),
-    );
+    model.purpose.targets = vec![Target::Python, Target::ModelFile];
     model.write(&at.join("model.json")).unwrap();
     let (code, _, err) = codegen(at, &["model.json"]);
     assert!(code == 0 && err.starts_with("python: wrote generated/mine.py"), "{err}");
@@ -161,8 +158,7 @@ fn a_model_becomes_what_it_was_learned_for() {
     let (code, _, _) = codegen(at, &["model.json", "--target", "python,c", "--out", "new"]);
     assert!(code == 3 && !at.join("new").exists());
     // Of several targets, --into writes the one that its ending names.
-    let both = serde_json::json!({ "target": { "value": ["c", "rust"], "from": "flag" } });
-    model.provenance.parameters.insert("settings".to_owned(), both);
+    model.purpose.targets = vec![Target::C, Target::Rust];
     model.write(&at.join("model.json")).unwrap();
     let (code, _, err) = codegen(at, &["model.json", "--into", "picker.rs"]);
     assert!(code == 0 && err.starts_with("rust: wrote picker.rs"), "{err}");

@@ -304,9 +304,7 @@ fn the_call_is_an_interface() {
     let calls = |model: &Model, ms: f64| -> Vec<String> {
         let mut model = model.clone();
         model.categories[2] = vec!["float".into(), "half".into()];
-        let settings =
-            serde_json::json!({ "feature_ms": { "value": { "m": 1e-6, "entropy": ms }, "from": "log" } });
-        model.provenance.parameters.insert("settings".to_owned(), settings);
+        model.purpose.feature_ms = [("m".to_owned(), 1e-6), ("entropy".to_owned(), ms)].into();
         let targets = [&RUST, &C, &PYTHON];
         let report =
             generate(&Request { ranked: true, ..Request::new(&model, &targets, folder.path()) }).unwrap();

@@ -19,13 +19,14 @@ fn model(choices: [&str; 2], fallback: Option<&str>, features: &[&str]) -> Strin
         serde_json::json!({ "samples": 9, "ranges": ranges, "ranking": ranking })
     };
     serde_json::json!({
-        "format": "autoheuristic-model", "version": 9, "heuristic": "FusedMoe", "optimization": "fused_moe",
+        "format": "autoheuristic-model", "version": 10, "heuristic": "FusedMoe", "optimization": "fused_moe",
         "features": features, "derived": [], "categories": {}, "precondition": null,
         "device": { "kind": "cuda", "name": "NVIDIA H200", "capability": [9, 0], "multiprocessors": 132,
             "shared_memory": 232448, "l2": 1, "memory": 1, "clock_khz": 1, "memory_clock_khz": 1, "driver": "1",
             "runtime": "1" },
         "shared_memory": 232448, "device_capa": [9, 0], "choices": choices, "fallback": fallback, "eligible": {},
         "promise": null,
+        "purpose": { "objective": "geomean", "targets": [], "overlaps": false, "max_slowdown": 1.05 },
         "tree": [{ "feature": "M", "threshold": 100, "right": 2 }, leaf(0), leaf(1)],
         "provenance": { "tool": "ah-train 0.1.0", "logs": [], "seed": 0, "parameters": {}, "metrics": {} }
     })

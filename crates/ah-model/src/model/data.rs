@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::boosters::ScoreTree;
+use super::purpose::Purpose;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
@@ -13,7 +13,6 @@ use crate::device::{Device, Identity, capability_identity};
 use crate::expr::{self, Expr};
 use crate::fault::Invalid;
 use crate::feature::{Feature, FeatureKind, Schema};
-use crate::objective::Objective;
 use crate::row::Row;
 use crate::tree::{Test, Tree, contains};
 
@@ -59,7 +58,9 @@ pub struct Model {
     pub margin: Option<f64>,
     /// The promise about the decisions.
     pub promise: Option<Promise>,
-    /// The origin of the model.
+    /// What it was learned for.
+    pub purpose: Purpose,
+    /// The origin of the model. Nothing that decides, judges or generates reads it.
     pub provenance: Provenance,
 }
 
@@ -191,17 +192,6 @@ pub struct LogRecord {
 }
 
 impl Model {
-    /// Returns what the model was learned for, by its record.
-    pub fn objective(&self) -> Objective {
-        self.setting("objective", "value").unwrap_or_default()
-    }
-
-    /// Returns a part of a setting of the training, by its record: the `value`, or `from` which layer it came.
-    pub fn setting<T: DeserializeOwned>(&self, name: &str, part: &str) -> Option<T> {
-        let recorded = self.provenance.parameters.get("settings")?.get(name)?.get(part)?;
-        serde_json::from_value(recorded.clone()).ok()
-    }
-
     /// Returns the number of leaves, those of boosters included.
     pub fn leaf_count(&self) -> usize {
         self.tree.leaves().count() + self.boosters.iter().map(|tree| tree.leaves().count()).sum::<usize>()

@@ -117,7 +117,7 @@ impl Model {
         values: &[Value],
         decision: Option<ChoiceId>,
     ) -> std::fmt::Result {
-        let (objective, ranking) = (self.objective(), self.ranking(values).unwrap_or_default());
+        let (objective, ranking) = (self.purpose.objective, self.ranking(values).unwrap_or_default());
         if !ranking.is_empty() {
             writeln!(text, "\nBoosted trees decide the order. They predict these slowdowns:")?;
         }

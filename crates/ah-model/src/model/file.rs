@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
+use super::purpose::Purpose;
 use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
 use crate::artefact;
@@ -23,7 +24,7 @@ use crate::shown::{quoted, reason};
 /// The value of the key `format`.
 const FORMAT: &str = Model::FORMAT;
 /// The only version that is read.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 
 /// The largest file that is read: a tree of 20,000 leaves that each measured 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;
@@ -60,6 +61,7 @@ struct ModelFile<Tree, Boosters> {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     eligible: BTreeMap<String, String>,
     promise: Option<Promise>,
+    purpose: Purpose,
     tree: Tree,
     #[serde(default = "no_boosters", skip_serializing_if = "Option::is_none")]
     boosters: Option<Boosters>,
@@ -111,6 +113,7 @@ impl Model {
             fallback: self.fallback.map(choice),
             eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
             promise: self.promise.clone(),
+            purpose: self.purpose.clone(),
             tree: raw(tree_text::print(self)),
             boosters: (!self.boosters.is_empty()).then(|| raw(booster_file::print(self))),
             provenance: self.provenance.clone(),
@@ -227,6 +230,7 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
         shared_memory: file.shared_memory,
         device_capa: file.device_capa,
         promise: file.promise,
+        purpose: file.purpose,
         tree,
         boosters,
         unit: file.boosters.as_ref().map_or(0.0, |boosters| boosters.unit),

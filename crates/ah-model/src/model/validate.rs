@@ -32,6 +32,7 @@ impl Model {
 
 fn validate(model: &Model) -> Result<(), String> {
     validate_names(model)?;
+    validate_purpose(model).map_err(|problem| format!("purpose: {problem}"))?;
     validate_tree(model, &model.tree, |leaf| validate_leaf(model, leaf))?;
     validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
     let columns = model.tests().map(|test| &test.column).collect::<BTreeSet<_>>().len();
@@ -42,6 +43,17 @@ fn validate(model: &Model) -> Result<(), String> {
     for (booster, tree) in model.boosters.iter().enumerate() {
         validate_tree(model, tree, |row| validate_row(model, row))
             .map_err(|problem| format!("booster {booster}: {problem}"))?;
+    }
+    Ok(())
+}
+
+fn validate_purpose(model: &Model) -> Result<(), String> {
+    let purpose = &model.purpose;
+    let limit = purpose.max_slowdown;
+    ensure!(limit >= 1.0 && limit.is_finite(), "expected a max_slowdown of at least 1, found {limit}");
+    for (name, time) in purpose.feature_ms.iter().chain(&purpose.decision_ns) {
+        let is_time = *time >= 0.0 && time.is_finite();
+        ensure!(is_time, "expected a time of {} of at least 0, found {time}", quoted(name));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ah_model::{
     ChoiceId, Clause, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition,
-    Provenance, RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
+    Provenance, Purpose, RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
 };
 
 fn ranked(choice: u32, score: f64) -> RankedChoice {
@@ -76,6 +76,7 @@ fn model() -> Model {
         unit: 0.0,
         margin: None,
         promise: None,
+        purpose: Purpose::default(),
         provenance: Provenance { tool: "test".into(), seed: 1, ..Provenance::default() },
     }
 }
@@ -196,9 +197,9 @@ fn a_malformed_file_is_answered_with_the_place() {
     let long = "\u{1b}[31mlong".repeat(1 << 18);
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
-        ("another file", "{\"format\": \"other\", \"version\": 9}".to_owned()),
-        ("a newer version", text.replace("\"version\": 9", "\"version\": 10")),
-        ("an older version", text.replace("\"version\": 9", "\"version\": 8")),
+        ("another file", "{\"format\": \"other\", \"version\": 10}".to_owned()),
+        ("a newer version", text.replace("\"version\": 10", "\"version\": 11")),
+        ("an older version", text.replace("\"version\": 10", "\"version\": 9")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
         ("an unknown mark", text.replace("\"ea\"", "\"ex\"")),
@@ -209,8 +210,10 @@ fn a_malformed_file_is_answered_with_the_place() {
         ("neither split nor leaf", text.replace("\"threshold\":2,", "")),
         ("both split and leaf", text.replace("\"right\":4", "\"samples\":1,\"right\":4")),
         ("a bad precondition", text.replace("k >= 1", "k >= ")),
+        ("an unknown target", text.replace("\"targets\": []", "\"targets\": [\"cobol\"]")),
+        ("a limit that everything breaks", text.replace("\"max_slowdown\": 1.05", "\"max_slowdown\": 0.5")),
         ("a category for a number", text.replace("\"float\",", "7,")),
-        ("a long text as version", text.replace("\"version\": 9", &format!("\"version\": {long:?}"))),
+        ("a long text as version", text.replace("\"version\": 10", &format!("\"version\": {long:?}"))),
         ("a long mark", text.replace("\"ea\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];

@@ -14,7 +14,6 @@ use crate::decisions::{self, JudgedInput};
 use crate::error::mismatch;
 use crate::joint;
 use crate::overhead::CallSite;
-use crate::params::MAX_SLOWDOWN;
 use crate::prepared::Prepared;
 
 /// A model judged on a log.
@@ -60,12 +59,12 @@ pub fn evaluate(
     let logged = log.schema.clone();
     let mut table = Table::new(log);
     warnings.append(&mut table.impossible);
-    table.objective = model.objective();
+    table.objective = model.purpose.objective;
     if let Some(path) = weights {
         warnings.extend(data::weights::read(path, &logged, &mut table)?);
     }
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
-    if model.provenance.parameters.contains_key("timed") {
+    if model.purpose.timed.is_some() {
         table.timed = joint::sparsely_timed(&table, &inputs);
     }
     if inputs.is_empty() {
@@ -96,7 +95,7 @@ pub fn evaluate(
         ));
     }
     let single = table.best_single(&inputs);
-    let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
+    let comparison = BaselineComparison::new(&table, &judged, fallback, single, model.purpose.max_slowdown);
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
 }
 
@@ -107,12 +106,6 @@ fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
     let here = here.unwrap_or_else(|| capability_identity(log.device_capa, log.shared_memory));
     let difference = admits(&model.identity(), &here).err()?;
     Some(format!("the model's promise does not hold on this log: {difference}"))
-}
-
-/// Returns the model's own limit: that of its promise, else the one that its training judged by.
-pub fn max_slowdown(model: &Model) -> f64 {
-    let promised = model.promise.as_ref().map(|promise| promise.limit);
-    promised.or_else(|| model.setting("max_slowdown", "value")).unwrap_or(MAX_SLOWDOWN)
 }
 
 /// Returns the log's slots of the model's features. A feature that the log lacks is undefined wherever a decision needs it.
@@ -130,8 +123,7 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
     let unknown: Vec<&str> =
         log.choices.iter().filter(|c| model.choice_id(c).is_none()).map(String::as_str).collect();
     // Where training kept some choices of many, the others are missing on purpose.
-    let kept = model.provenance.parameters.get("portfolio").filter(|portfolio| !portfolio.is_null());
-    if !unknown.is_empty() && kept.is_none() {
+    if !unknown.is_empty() && model.purpose.kept_of.is_none() {
         let names = listed(&unknown);
         warnings.push(format!("the model does not know these choices and never takes them: {names}"));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ah_model::shown::listed;
-use ah_model::{Device, Features, Model, Target};
+use ah_model::{Device, Features, Model, Purpose, Target};
 use ah_types::log::Metadata;
 
 use super::added::Overhead;
@@ -35,34 +35,42 @@ impl CallSite {
         features: &Features,
         metadata: &Metadata,
     ) -> Self {
-        let slot = |(name, ms): (&String, &f64)| Some((features.base().slot(name)?, *ms));
-        let mut feature_ms: Vec<(usize, f64)> = feature_ms.iter().filter_map(slot).collect();
-        feature_ms.retain(|(_, ms)| *ms > 0.0);
-        feature_ms.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let is_gpu = match metadata.device() {
-            Some(device) => matches!(device, Device::Cuda(_)),
-            // PyTorch's logs have the capability of a GPU and no device. A table names neither: SpMV formats on a V100
-            // take 5 us and more, and a decision that overlaps costs nothing there.
-            None => metadata.device_capa != (0, 0) || !is_named,
-        };
+        let is_gpu = is_gpu(metadata);
+        // SpMV formats on a V100 take 5 us and more, and a decision that overlaps costs nothing there.
+        let overlaps = is_gpu.unwrap_or(!is_named);
         Self {
             targets: targets.to_vec(),
             decision_ns: metadata.collection.as_ref().map(|c| c.decision_ns.clone()).unwrap_or_default(),
-            feature_ms,
-            overlaps: is_gpu,
-            is_guess: is_gpu && metadata.device().is_none() && metadata.device_capa == (0, 0),
+            feature_ms: by_slot(feature_ms, features),
+            overlaps,
+            is_guess: overlaps && is_gpu.is_none(),
         }
     }
 
-    /// Returns how a program asks a finished model, by the record of its training, on a log with this metadata.
+    /// Returns how a program asks a finished model. What a log with this metadata says counts before what the training knew.
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
-        let is_named = model.setting("target", "from").is_some_and(|from: String| from != "default");
-        let targets: Vec<Target> = model.setting("target", "value").unwrap_or_default();
-        let mut ms: BTreeMap<String, f64> = model.setting("feature_ms", "value").unwrap_or_default();
+        let Purpose { targets, feature_ms, decision_ns, overlaps, .. } = &model.purpose;
+        let (mut feature_ms, mut decision_ns) = (feature_ms.clone(), decision_ns.clone());
         if let Some(collection) = &metadata.collection {
-            ms.extend(collection.feature_ms.clone());
+            feature_ms.extend(collection.feature_ms.clone());
+            decision_ns.extend(collection.decision_ns.clone());
         }
-        Self::new(&targets, is_named, &ms, &model.features, metadata)
+        Self {
+            targets: targets.clone(),
+            decision_ns,
+            feature_ms: by_slot(&feature_ms, &model.features),
+            overlaps: is_gpu(metadata).unwrap_or(*overlaps),
+            is_guess: false,
+        }
+    }
+
+    /// Writes into the purpose of a model how a program asks it.
+    pub fn record(&self, features: &Features, purpose: &mut Purpose) {
+        let named = |(slot, ms): &(usize, f64)| (features.base().features()[*slot].name.clone(), *ms);
+        purpose.targets.clone_from(&self.targets);
+        purpose.feature_ms = self.feature_ms.iter().map(named).collect();
+        purpose.decision_ns.clone_from(&self.decision_ns);
+        purpose.overlaps = self.overlaps;
     }
 
     /// Returns what a path of these parts through a model adds to a run.
@@ -102,4 +110,20 @@ impl CallSite {
             )
         })
     }
+}
+
+/// Returns whether a GPU runs the choices; `None` if the log does not say. PyTorch's logs have the capability of a GPU and no
+/// device; a table names neither.
+fn is_gpu(metadata: &Metadata) -> Option<bool> {
+    let named = metadata.device().map(|device| matches!(device, Device::Cuda(_)));
+    named.or_else(|| (metadata.device_capa != (0, 0)).then_some(true))
+}
+
+/// Returns the times of the logged features that take some, the most expensive first.
+fn by_slot(feature_ms: &BTreeMap<String, f64>, features: &Features) -> Vec<(usize, f64)> {
+    let timed = feature_ms.iter().filter(|(_, ms)| **ms > 0.0);
+    let mut by_slot: Vec<_> =
+        timed.filter_map(|(name, ms)| Some((features.base().slot(name)?, *ms))).collect();
+    by_slot.sort_by(|a, b| b.1.total_cmp(&a.1));
+    by_slot
 }

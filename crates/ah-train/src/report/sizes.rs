@@ -12,7 +12,8 @@ use crate::train::TrainedModel;
 /// Returns one line for each size, an arrow at the taken one: what it loses and gains with its decisions, and the mean time of one.
 pub fn sizes(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, .. } = &trained.ladder;
-    let by = if trained.model.objective() == Objective::Total { " (by the root of their time)" } else { "" };
+    let by =
+        if trained.model.purpose.objective == Objective::Total { " (by the root of their time)" } else { "" };
     let mut text =
         format!("Sizes on the inputs that cross-validation holds out{by}, the decision included:\n");
     let names: Vec<String> = rungs.iter().map(name).collect();

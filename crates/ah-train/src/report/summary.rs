@@ -1,9 +1,10 @@
 //! The few lines that end a training or an evaluation.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ah_model::shown::cut;
-use ah_model::{Model, Objective, Promise, Target};
+use ah_model::{Objective, Promise, Target};
 use ah_types::Optimization;
 use serde_json::{Value, json};
 
@@ -36,7 +37,7 @@ const HIDDEN: f64 = 1.25;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.evaluation.comparison);
     let mut text = verdict(trained);
-    text += &figures(model.objective(), "held-out", comparison);
+    text += &figures(model.purpose.objective, "held-out", comparison);
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
@@ -209,7 +210,7 @@ pub fn json(trained: &TrainedModel) -> Value {
     json!({
         "heuristic": model.heuristic,
         "optimization": model.optimization,
-        "objective": model.objective(),
+        "objective": model.purpose.objective,
         "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
         "inputs": held_out.train_inputs + held_out.evaluation.comparison.model.inputs,
         "leaves": model.leaf_count(),
@@ -232,7 +233,7 @@ pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let mut notes = notes(comparison);
     let (inputs, is_asked) = (comparison.model.inputs, trained.constant().is_none());
     notes.extend(trained.plan.call_site.note().filter(|_| is_asked));
-    notes.extend(learned_conditions(&trained.model).filter(|_| all));
+    notes.extend(learned_conditions(&trained.learned_eligible).filter(|_| all));
     if inputs < ENOUGH_HELD_OUT && is_asked {
         notes.push(format!("only {inputs} inputs were held out, so these figures are rough; measure more"));
     }
@@ -306,8 +307,7 @@ fn noise(trained: &TrainedModel) -> Vec<String> {
 }
 
 /// Returns the conditions that were learned from where choices have times.
-fn learned_conditions(model: &Model) -> Option<String> {
-    let learned = model.provenance.parameters.get("learned_eligible")?.as_object()?;
+fn learned_conditions(learned: &BTreeMap<String, String>) -> Option<String> {
     let (choice, condition) = learned.iter().next()?;
     let others = match learned.len() - 1 {
         0 => String::new(),
@@ -316,7 +316,7 @@ fn learned_conditions(model: &Model) -> Option<String> {
     Some(format!(
         "{} is taken only where {}: it has no time elsewhere{others}. Declare where a choice can run with `eligible`",
         name(choice),
-        condition.as_str().unwrap_or_default()
+        condition
     ))
 }
 

@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fmt::Write as _;
 
-use ah_model::{Model, Objective, Value};
-use ah_train::{MaxRisk, Params, TrainedModel, train};
+use ah_model::{Model, Objective, Provenance, Target, Value};
+use ah_train::{MaxRisk, Params, TrainedModel, evaluate, train};
 use common::Run;
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -95,14 +95,20 @@ fn the_optimization_can_name_the_objective_and_the_model_records_it() {
     run.write("log.txt", disagreeing());
     run.write("own.toml", "name = \"own\"\n[training]\nobjective = \"total\"\n");
     let trained = learn(&run, |params| params.optimization = Some(run.path("own.toml")));
-    assert_eq!(trained.model.objective(), Objective::Total);
+    assert_eq!(trained.model.purpose.objective, Objective::Total);
     assert_eq!(usual(&trained.model), "large");
     // The flag wins.
     let flag = |params: &mut Params| {
         params.optimization = Some(run.path("own.toml"));
         params.objective = Some(Objective::Geomean);
     };
-    assert_eq!(learn(&run, flag).model.objective(), Objective::Geomean);
+    assert_eq!(learn(&run, flag).model.purpose.objective, Objective::Geomean);
+    // What decides how a model is judged is in its purpose; its record can go.
+    let mut unrecorded = trained.model.clone();
+    unrecorded.provenance = Provenance::default();
+    let judged = |model| evaluate(model, &[run.path("log.txt")], None, false).unwrap().comparison;
+    assert_eq!(format!("{:?}", judged(&unrecorded)), format!("{:?}", judged(&trained.model)));
+    assert_eq!(unrecorded.purpose.targets, [Target::Rust]);
     assert!(Objective::try_from("totl".to_owned()).unwrap_err().contains("total"));
 }
 

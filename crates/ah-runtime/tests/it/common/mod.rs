@@ -21,7 +21,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let leaf = |ranking: &[String]| format!(r#"{{"samples": 9, "ranking": [{}]}}"#, ranking.join(", "));
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 9,
+        "format": "autoheuristic-model", "version": 10,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],
@@ -30,6 +30,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
         "precondition": "m >= 8",
         "device": {device}, "shared_memory": null, "device_capa": [0, 0],
         "choices": ["orig", "pad", "stream"], "fallback": "orig", "promise": null,
+        "purpose": {{"objective": "geomean", "targets": [], "overlaps": false, "max_slowdown": 1.05}},
         "tree": [
             {{"feature": "dtype", "category": "float64", "right": 4}},
             {{"feature": "k", "threshold": 100.0, "right": 3}},

@@ -17,7 +17,7 @@ SEED ?= 1
 MAX_RISK ?= 0.05
 BACKEND ?= auto
 
-.PHONY: help setup pipeline check test cases proofs lint bench check-generated examples package docs
+.PHONY: completions help setup pipeline check test cases proofs lint bench check-generated examples package docs
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ check-generated: ## Prove that generated/ and the heuristics of examples/ follow
 
 examples: ## Build and test examples/, which need other crates than the tools do
 	scripts/examples.sh
+
+completions: ## Man pages, and completions of bash, zsh and fish, for all tools, into the wheel's folder of data
+	cargo run --release --quiet -p ah-tools --example manual -- python/autoheuristic.data/data/share
 
 package: ## Pack all crates as crates.io takes them, without building them again
 	cargo package --workspace --no-verify

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel `autoheuristic` with the tools inside, and tries it as its user does: scripts/wheel.sh
 #
-# 1. maturin builds target/wheels/*.whl. On Linux, zig links it against an old glibc, so that it runs anywhere (manylinux).
+# 1. Man pages and completions are made; maturin builds target/wheels/*.whl. On Linux, zig links it against an old glibc, so that it runs anywhere (manylinux).
 # 2. The wheel is installed into an empty virtual environment. There, a table becomes a heuristic that answers.
 # 3. `pip install ./python` from this checkout does the same in a second one.
 set -euo pipefail
@@ -14,6 +14,7 @@ export PATH=$PWD/$tools/bin:$PATH
 zig=()
 [ "$(uname)" = Linux ] && zig=(--zig --compatibility manylinux_2_28)
 
+make --silent completions
 rm -rf target/wheels
 (cd python && maturin build --quiet --release --locked --strip --out ../target/wheels "${zig[@]}")
 wheel=$(echo target/wheels/*.whl)
@@ -41,6 +42,8 @@ use() {
     PATH=/usr/bin:/bin
     venv/bin/ah-collect --version
     venv/bin/ah-codegen --version
+    ls venv/share/man/man1/ah-train-import.1 venv/share/bash-completion/completions/ah-collect.bash \
+      venv/share/zsh/site-functions/_ah-codegen venv/share/fish/vendor_completions.d/ah-train.fish > /dev/null
     venv/bin/autoheuristic --help > /dev/null
     venv/bin/ah-train import times.csv --name ways --features n --choice way --time ms --unit ms -o log.txt --quiet
     venv/bin/ah-train log.txt --heuristic-name Ways --target python --quiet

@@ -5,9 +5,15 @@ use std::process::ExitCode;
 use ah_cli::{detail, error, exit, status, stdout, warning};
 use ah_model::{Error, Model, Target};
 use ah_types::log;
+use clap::CommandFactory as _;
 
 use crate::cli::{Arguments, Extra};
 use crate::{Request, WriteMode, generate, targets_of};
+
+/// Returns the flags, for completions and man pages.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -44,8 +50,8 @@ fn run(arguments: &Arguments) -> Result<u8, Error> {
         return Ok(exit::SUCCESS);
     }
     stdout(&report.diff())?;
-    let mending = ah_cli::arguments::command_without(&[&["--mode=check"], &["--mode", "check"]]);
+    let command = ah_cli::arguments::command_without(&[&["--mode=check"], &["--mode", "check"]]);
     let place = arguments.into.as_ref().unwrap_or(&arguments.out);
-    error(&format!("{} is stale; run: {mending}", place.display()));
+    error(&format!("{} is stale; run: {command}", place.display()));
     Ok(exit::CHECK_FAILED)
 }

@@ -30,6 +30,11 @@ Examples:
   The contents of a log:
     ah-collect report train.txt --text";
 
+/// Returns the flags and subcommands, for completions and man pages.
+pub fn command() -> clap::Command {
+    cli::command::<ToolFlags>(ABOUT, EXAMPLES)
+}
+
 /// Runs `ah-collect`.
 pub fn main() -> ExitCode {
     cli::main(&Tool, ABOUT, EXAMPLES)
@@ -163,7 +168,7 @@ impl Program for Tool {
     fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
         // Two workers of one device would time each other.
-        Error::unless_distinct("--devices", "device", &flags.devices, u32::to_string)?;
+        Error::unless_distinct("devices", "device", &flags.devices, u32::to_string)?;
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {

@@ -69,11 +69,15 @@ enum Mode<F: clap::Args> {
     Guard,
 }
 
+/// Returns the flags and subcommands of a program.
+pub(crate) fn command<F: clap::Args>(about: &str, examples: &'static str) -> clap::Command {
+    Cli::<F>::command().about(about.to_owned()).after_help(examples)
+}
+
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
-    let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);
     let arguments = terminal_flags_last(std::env::args_os().collect());
-    let matches = ah_cli::arguments::matches(command, arguments);
+    let matches = ah_cli::arguments::matches(command::<P::Flags>(about, examples), arguments);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     flags.terminal.apply();
     ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))

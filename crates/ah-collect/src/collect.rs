@@ -64,13 +64,14 @@ pub(crate) fn collect(
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
-        fallback: FallbackWatch::of(first),
+        fallback: FallbackWatch::of(first, done > 0),
     };
+    let start = Instant::now();
+    let run_ends = options.max_seconds.map(|limit| start + limit);
     for worker in &mut *workers {
         let progress = progress.clone();
-        worker.report_work(Arc::new(move |text| progress.working(text)));
+        worker.begin_run(Arc::new(move |text| progress.working(text)), run_ends);
     }
-    let start = Instant::now();
     let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input));
     let result = result.and_then(|()| record.end());
     progress.finish();
@@ -127,31 +128,37 @@ struct FallbackWatch {
     choice: ChoiceId,
     /// Whether it had an outcome on some input of this run.
     is_measured: bool,
-    /// The last inputs in a row without one.
+    /// Whether a failure is an outcome: only of a fallback that works elsewhere.
+    may_fail: bool,
+    /// The last inputs in a row without an outcome.
     unmeasured_in_a_row: u32,
     reason: String,
 }
 
 impl FallbackWatch {
-    fn of(worker: &Worker) -> Option<Self> {
+    fn of(worker: &Worker, may_fail: bool) -> Option<Self> {
         let choices = &worker.experiment.choices;
         let name = worker.experiment.optimization.fallback_among(choices)?;
         let position = choices.iter().position(|choice| choice == name)?;
         let choice = ChoiceId(u32::try_from(position).ok()?);
-        Some(Self { choice, is_measured: false, unmeasured_in_a_row: 0, reason: String::new() })
+        Some(Self { choice, is_measured: false, may_fail, unmeasured_in_a_row: 0, reason: String::new() })
     }
 
     fn note(&mut self, measurement: &Measurement) {
         match measurement.outcomes.get(self.choice.index()) {
-            Some(Err(Failure::Unmeasured(reason))) => {
-                self.unmeasured_in_a_row += 1;
-                self.reason.clone_from(reason);
-            }
+            Some(Err(Failure::Unmeasured(reason))) => self.note_unmeasured(reason),
+            Some(Err(Failure::Failed(reason))) if !self.may_fail => self.note_unmeasured(reason),
             _ => {
                 self.is_measured = true;
+                self.may_fail = true;
                 self.unmeasured_in_a_row = 0;
             }
         }
+    }
+
+    fn note_unmeasured(&mut self, reason: &str) {
+        self.unmeasured_in_a_row += 1;
+        reason.clone_into(&mut self.reason);
     }
 
     fn error(&self, choices: &[String]) -> Error {

@@ -56,6 +56,7 @@ pub struct Worker {
     /// Where each choice can run.
     pub eligibility: Arc<Eligibility>,
     on_working: Option<OnWorking>,
+    run_ends: Option<Instant>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
     /// The current input, for the next process.
@@ -107,6 +108,7 @@ impl Worker {
             description,
             eligibility: Arc::new(eligibility),
             on_working: None,
+            run_ends: None,
             refusals: Vec::new(),
             input: None,
             interruption: Duration::ZERO,
@@ -114,10 +116,19 @@ impl Worker {
         })
     }
 
-    /// Calls `on_working` with what its processes say that they work on.
-    pub fn report_work(&mut self, on_working: OnWorking) {
-        self.process.iter_mut().for_each(|process| process.on_working = Some(Arc::clone(&on_working)));
+    /// Begins a run: calls `on_working` with what the processes say that they work on, which extends their limits until `run_ends`.
+    pub fn begin_run(&mut self, on_working: OnWorking, run_ends: Option<Instant>) {
         self.on_working = Some(on_working);
+        self.run_ends = run_ends;
+        if let Some(mut process) = self.process.take() {
+            self.join_run(&mut process);
+            self.process = Some(process);
+        }
+    }
+
+    fn join_run(&self, process: &mut Process) {
+        process.on_working = self.on_working.clone();
+        process.run_ends = self.run_ends;
     }
 
     /// Whether it knows a request that a worker may know.
@@ -215,7 +226,7 @@ impl Worker {
             if let Some(what) = difference(&self.description, &now) {
                 return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
             }
-            process.on_working = self.on_working.clone();
+            self.join_run(&mut process);
             self.process = Some(process);
         }
         self.process.as_mut().ok_or_else(|| Failure::DeviceLost("no worker process".to_owned()))

@@ -108,6 +108,8 @@ pub(super) struct Process {
     errors: Option<Tail>,
     last_id: u64,
     pub(super) on_working: Option<OnWorking>,
+    /// When the run ends: from then on, signs of life extend no limit.
+    pub(super) run_ends: Option<Instant>,
 }
 
 impl Process {
@@ -143,7 +145,16 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0, on_working: None })
+        Ok(Self {
+            group: None,
+            requests,
+            answers,
+            printed,
+            errors: None,
+            last_id: 0,
+            on_working: None,
+            run_ends: None,
+        })
     }
 
     /// Sends a request and returns the one answer to it.
@@ -187,7 +198,8 @@ impl Process {
 
     /// The next answer to the last request.
     fn receive(&mut self, limit: Duration) -> Result<Answer, Fault> {
-        let (start, most) = (Instant::now(), limit * LIMITS_OF_WORK);
+        let start = Instant::now();
+        let run_ends = || self.run_ends.is_some_and(|end| Instant::now() >= end);
         loop {
             let line = match self.answers.recv_timeout(limit) {
                 Ok(line) => line?,
@@ -205,10 +217,12 @@ impl Process {
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
             let Some(text) = &answer.working else { return Ok(answer) };
+            let most = if run_ends() { limit } else { limit * LIMITS_OF_WORK };
             if start.elapsed() > most {
                 let (most, text) = (most.as_secs_f64(), shorten(text));
+                let longer = if run_ends() { "--max-seconds" } else { "--hang-seconds" };
                 let reason = format!(
-                    "no answer within {most} s, only `working`: {text:?}; raise --hang-seconds if it needs longer"
+                    "no answer within {most} s, only `working`: {text:?}; raise {longer} if it needs longer"
                 );
                 return Err(Fault { reason, kind: FaultKind::Endless });
             }

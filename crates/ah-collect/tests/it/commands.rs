@@ -128,17 +128,20 @@ fn a_program_that_is_missing_is_measured_later() {
 #[test]
 fn a_fallback_that_cannot_be_measured_ends_the_run() {
     let rest = "b = \"true\" }\ninputs = { size = { from = 1, to = 100000 } }";
-    for inputs in ["3", "20"] {
+    for (inputs, way, reason) in [
+        ("3", "./typo", "a program is not installed"),
+        ("20", "./typo", "a program is not installed"),
+        ("20", "false", "exit status: 1"),
+    ] {
         let folder = Folder::new();
-        let table = format!("choices = {{ a = \"./typo\", {rest}");
+        let table = format!("choices = {{ a = \"{way}\", {rest}");
         let text = format!("{}fallback = [\"a\"]\n", HEAD.split_inclusive('\n').next().unwrap());
         let mut command = programs(&folder, &table);
         let file = std::fs::read_to_string(folder.path("programs.toml")).unwrap();
         let begin = HEAD.split_inclusive('\n').next().unwrap();
         std::fs::write(folder.path("programs.toml"), file.replacen(begin, &text, 1)).unwrap();
         let last = if inputs == "3" { "3 inputs" } else { "10 inputs" };
-        let parts =
-            ["the fallback \"a\" could not be measured on the last", last, "a program is not installed"];
+        let parts = ["the fallback \"a\" could not be measured on the last", last, reason];
         refused(command.args(["--num-reps", "1", "--num-samples", inputs]), 5, &parts);
         assert_eq!(feedback(&log::read(&[folder.log()]).unwrap(), "b").len().to_string() + " inputs", last);
     }

@@ -355,6 +355,18 @@ fn signs_of_life_without_an_end_cost_what_they_hold_up() {
 }
 
 #[test]
+fn signs_of_life_do_not_outlive_the_run() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "works for ever", 1) else { return };
+    let start = std::time::Instant::now();
+    command.args(["--hang-seconds", "1", "--max-seconds", "2", "--inputs"]).arg(list(&folder));
+    let stderr = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
+    assert!(stderr.contains("only `working`: \"still\"; raise --max-seconds"), "{stderr}");
+    // 30 s for each signal of life before.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_clock_that_cannot_be_trusted_blames_no_choice() {
     for (mode, is_timed) in
         [("impossible times", false), ("two threads", true), ("two threads on the wall clock", false)]

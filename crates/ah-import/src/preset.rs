@@ -24,6 +24,8 @@ pub struct Preset {
     about: String,
     /// What only such files have: columns, JSON pointers such as `/results/0/times`, or the first characters of a text.
     has: Vec<String>,
+    /// Where the tool writes a folder: the JSON files of one row, by their paths below the row's own folder.
+    files: Vec<String>,
     format: Option<Format>,
     rows: Option<String>,
     features: Vec<String>,
@@ -66,7 +68,7 @@ pub fn text(tool: &str) -> Result<&'static str, Error> {
     let file = FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8());
     file.ok_or_else(|| {
         Error::parameter(
-            "--show",
+            "show",
             "a tool whose files need flags alone",
             format_args!("{tool}, which code reads"),
         )
@@ -80,7 +82,7 @@ pub fn check(tool: &str) -> Result<(), Error> {
         true => Ok(()),
         false => {
             let found = format!("{}{}", quoted(tool), did_you_mean(tool, &names));
-            Err(Error::parameter("--tool", format!("one of {}", listed(&names)), found))
+            Err(Error::parameter("tool", format!("one of {}", listed(&names)), found))
         }
     }
 }
@@ -100,6 +102,12 @@ pub fn find(params: &ImportParams, has: impl Fn(&str) -> bool) -> Option<Preset>
     let fits = |preset: &Preset| is_asked(preset) && preset.has.iter().all(|mark| has(mark));
     let mut fitting = all().into_iter().filter(fits);
     fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// Returns the names of the files of a row, of each tool that writes folders.
+pub fn folders(params: &ImportParams) -> impl Iterator<Item = Vec<String>> {
+    let is_asked = |preset: &Preset| params.tool.as_ref().is_none_or(|tool| *tool == preset.name);
+    all().into_iter().filter(is_asked).map(|preset| preset.files).filter(|files| !files.is_empty())
 }
 
 /// Returns the error of a file that `--tool` names wrongly.

@@ -1,6 +1,7 @@
 //! Opens tables: one file a format, each with a function that returns a [`Table`].
 
 mod delimited;
+mod folder;
 mod json;
 mod json_text;
 mod pattern;
@@ -25,6 +26,11 @@ const MOST_BEGINNING: u64 = 64 * 1024;
 /// # Errors
 /// A file that cannot be read, or is no table of the format, or not of the tool that `--tool` names.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
+    let table = if path.is_dir() { folder::open(path, params)? } else { open_file(path, params)? };
+    with_names(path, table, params)
+}
+
+fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
     let bytes = ah_model::artefact::open(path).map_err(Error::io(path, "read"))?;
     let mut text = BufReader::with_capacity(256 * 1024, bytes);
     let mut beginning = Vec::new();
@@ -36,7 +42,7 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         None if path == Path::new(STANDARD_INPUT) => format_of_text(&beginning),
         None => format_of(path)?,
     };
-    let mut table = match format {
+    Ok(match format {
         Format::Csv | Format::Lines => {
             let preset = preset::find(params, |mark| beginning.starts_with(mark.as_bytes()));
             match format {
@@ -45,7 +51,7 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
                     json::open_lines(path, text, params)?
                 }
                 Format::Csv if params.rows.is_some() => {
-                    return Err(Error::parameter("--rows", "tables of JSON", path.display()));
+                    return Err(Error::parameter("rows", "tables of JSON", path.display()));
                 }
                 Format::Csv if preset.is_none() => delimited::open(path, text, params)?,
                 _ if params.tool.is_some() && preset.is_none() => {
@@ -59,7 +65,11 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         }
         Format::Jsonl => json::open_lines(path, text, params)?,
         Format::Json => json::open_document(path, text, params)?,
-    };
+    })
+}
+
+/// Adds the columns of the tool's pattern, and of `--name-pattern`.
+fn with_names(path: &Path, mut table: Table, params: &ImportParams) -> Result<Table, Error> {
     // The lines that do not fit the tool's pattern are no rows.
     if let Some(lines) = table.preset.as_ref().and_then(Preset::line_pattern) {
         let lines = pattern::parse(lines)?;

@@ -18,11 +18,7 @@ const NAMES: [&str; 6] = ["name", "run_name", "Name", "benchmark", "Benchmark", 
 /// A pattern that is none, or has no named group.
 pub fn parse(pattern: &str) -> Result<Regex, Error> {
     let wrong = |found: String| {
-        Error::parameter(
-            "--name-pattern",
-            "a regular expression with named groups, such as (?<n>\\d+)",
-            found,
-        )
+        Error::parameter("name_pattern", "a regular expression with named groups, such as (?<n>\\d+)", found)
     };
     let regex = Regex::new(pattern)
         .map_err(|e| wrong(format!("{} ({})", quoted(pattern), e.to_string().replace('\n', " "))))?;
@@ -53,7 +49,7 @@ pub fn split(
     let Some(place) = place else {
         let found = format!("none; the columns of {} are {}", path.display(), listed(&columns));
         return Err(Error::parameter(
-            "--name-column",
+            "name_column",
             format!("the column of the names ({})", listed(names)),
             found,
         ));
@@ -61,7 +57,7 @@ pub fn split(
     let groups: Vec<String> = regex.capture_names().flatten().map(str::to_owned).collect();
     if let Some(known) = groups.iter().find(|group| columns.contains(group) && !skip) {
         return Err(Error::parameter(
-            "--name-pattern",
+            "name_pattern",
             "groups with other names than those of the columns",
             quoted(known),
         ));

@@ -130,7 +130,7 @@ class Worker:
             self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
             self._input.bits, self._context = None if self._bits_file is None else {}, request["context"]
         except Exception as error:
-            # The example's, or of the memory; a lost device is told apart, so that another process takes over.
+            # The example's, or of the memory; a lost device is another failure, so that another process takes over.
             found = fault(error, "the input") if isinstance(error, RuntimeError) else error
             return {"lost" if isinstance(found, DeviceLostError) else "unmeasured": shown(found)}
         self._offered, self._kind = frozenset(kept), kind

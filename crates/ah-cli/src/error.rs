@@ -10,17 +10,40 @@ use crate::{exit, messages};
 pub fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Parameter { .. } | Error::Usage(_) => exit::USAGE,
-        Error::Invalid(_) | Error::Malformed(_) | Error::Metadata { .. } => exit::BAD_INPUT,
         Error::TooLittle(_) => exit::TOO_LITTLE,
         Error::Device(_) => exit::DEVICE,
         Error::Io { .. } => exit::IO,
+        // Invalid, malformed, or of other metadata.
+        _ => exit::BAD_INPUT,
+    }
+}
+
+/// Returns an error as the user of a command line reads it, where a field is a flag: `--max-leaves` for `max_leaves`.
+fn message(error: &Error) -> String {
+    match error {
+        Error::Parameter { field, .. } => {
+            format!("--{}{}", field.replace('_', "-"), &error.to_string()[field.len()..])
+        }
+        _ => error.to_string(),
     }
 }
 
 /// Ends a command line: returns its exit code, or prints its error on standard error.
 pub fn finish(result: Result<u8, Error>) -> ExitCode {
     ExitCode::from(result.unwrap_or_else(|error| {
-        messages::error(&error.to_string());
+        messages::error(&message(&error));
         exit_code(&error)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_a_flag() {
+        let error = Error::parameter("max_leaves", "1 or more", 0);
+        assert_eq!(error.to_string(), "max_leaves: expected 1 or more, found 0");
+        assert_eq!(message(&error), "--max-leaves: expected 1 or more, found 0");
+    }
 }

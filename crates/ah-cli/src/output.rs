@@ -65,7 +65,7 @@ const MARKED: u64 = 4096;
 ///
 /// # Errors
 /// [`Error::Io`] names the file.
-pub fn keep_foreign(flag: &str, output: &Path, mark: &str) -> Result<(), Error> {
+pub fn keep_foreign(field: &str, output: &Path, mark: &str) -> Result<(), Error> {
     if !std::fs::metadata(output).is_ok_and(|file| file.is_file() && file.len() > 0) {
         return Ok(());
     }
@@ -75,8 +75,9 @@ pub fn keep_foreign(flag: &str, output: &Path, mark: &str) -> Result<(), Error> 
     if String::from_utf8_lossy(&begin).contains(mark) {
         return Ok(());
     }
-    let why =
-        format!("another program wrote it, and it would be lost; move it, or give another file with {flag}");
+    let why = format!(
+        "another program wrote it, and it would be lost; move it, or give another file with --{field}"
+    );
     Err(Error::io(output, "write")(io::Error::other(why)))
 }
 
@@ -84,11 +85,11 @@ pub fn keep_foreign(flag: &str, output: &Path, mark: &str) -> Result<(), Error> 
 ///
 /// # Errors
 /// [`Error::Parameter`] names the file.
-pub fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+pub fn keep_inputs(field: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let expected = "a file that this command does not read, nor write for something else";
     match inputs.iter().find(|input| place(input) == place(output)) {
-        Some(input) => Err(Error::parameter(flag, expected, input.display())),
+        Some(input) => Err(Error::parameter(field, expected, input.display())),
         None => Ok(()),
     }
 }

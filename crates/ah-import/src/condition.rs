@@ -17,20 +17,20 @@ pub struct Condition {
 }
 
 /// Splits a condition into the column, whether it is negated, and the value.
-pub fn parse<'a>(flag: &'static str, text: &'a str) -> Result<(&'a str, bool, &'a str), Error> {
+pub fn parse<'a>(field: &'static str, text: &'a str) -> Result<(&'a str, bool, &'a str), Error> {
     let negated = text.find("!=").filter(|at| text.find('=') == Some(at + 1));
     let parts = match negated {
         Some(at) => Some((&text[..at], true, &text[at + 2..])),
         None => text.split_once('=').map(|(column, value)| (column, false, value)),
     };
     let parts = parts.filter(|(column, ..)| !column.is_empty());
-    parts.ok_or_else(|| Error::parameter(flag, "COLUMN=VALUE or COLUMN!=VALUE", quoted(text)))
+    parts.ok_or_else(|| Error::parameter(field, "COLUMN=VALUE or COLUMN!=VALUE", quoted(text)))
 }
 
 impl Condition {
     /// Returns the condition `text` on this column.
-    pub fn new(flag: &'static str, text: &str, column: Column) -> Result<Self, Error> {
-        let (_, negated, value) = parse(flag, text)?;
+    pub fn new(field: &'static str, text: &str, column: Column) -> Result<Self, Error> {
+        let (_, negated, value) = parse(field, text)?;
         Ok(Self { column, negated, value: value.trim().to_owned(), text: text.to_owned() })
     }
 
@@ -79,9 +79,9 @@ mod tests {
             ("exit code!=0", ("exit code", true, "0")),
             ("error!=", ("error", true, "")),
         ] {
-            assert_eq!(parse("--where", text).unwrap(), expected, "{text}");
+            assert_eq!(parse("where", text).unwrap(), expected, "{text}");
         }
-        assert!(parse("--where", "a").is_err() && parse("--where", "=b").is_err());
+        assert!(parse("where", "a").is_err() && parse("where", "=b").is_err());
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Contents {
                 _ => {
                     let what =
                         format!("all rows were skipped (rows: {bad}), for example {}", contents.bad_rows);
-                    too_little(&what, "mend them, or name other columns")
+                    too_little(&what, "fix them, or name other columns")
                 }
             };
         }
@@ -128,12 +128,12 @@ impl Contents {
         }
         let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
-            .map_err(|e| Error::parameter("--features", "each column once", e.to_string()))?;
+            .map_err(|e| Error::parameter("features", "each column once", e.to_string()))?;
         let finite = || contents.times.iter().filter(|time| time.ms.is_finite());
         let are_short = 2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count();
         if contents.roles.unit_is_assumed() && !contents.has_own_units && are_short {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
-            return Err(Error::parameter("--unit", UNITS, found));
+            return Err(Error::parameter("unit", UNITS, found));
         }
         if contents.times.is_empty() {
             let what = format!("no row holds a time (rows: {})", contents.rows.len());
@@ -261,7 +261,7 @@ impl Contents {
         }
         if self.choices.len() > MOST_CHOICES {
             let expected = format!("columns with at most {MOST_CHOICES} different choices");
-            return Err(Error::parameter("--choice", expected, "more; is one of them a measurement?"));
+            return Err(Error::parameter("choice", expected, "more; is one of them a measurement?"));
         }
         Ok(())
     }
@@ -289,7 +289,7 @@ impl Contents {
                 fault(row, "a number".to_owned(), &hint)
             }
             (Some(number), Some(row)) if !categorical => {
-                let hint = "mend it, or give --categorical with this column if its numbers are names";
+                let hint = "fix it, or give --categorical with this column if its numbers are names";
                 match names.len() <= numbers.len() {
                     true => fault(row, format!("a number, as in {} other rows", numbers.len()), hint),
                     false => fault(number, format!("a name, as in {} other rows", names.len()), hint),

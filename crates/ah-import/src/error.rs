@@ -4,10 +4,10 @@ use ah_model::Fault;
 
 /// Returns the fault of a row.
 pub(crate) fn bad_row(expected: impl Into<String>, found: impl Into<String>) -> Fault {
-    Fault::new(expected, found, "mend the row, or skip such rows with --skip-bad-rows")
+    Fault::new(expected, found, "fix the row, or skip such rows with --skip-bad-rows")
 }
 
 /// Returns the fault of a whole file.
 pub(crate) fn bad_file(expected: impl Into<String>, found: impl Into<String>) -> Fault {
-    Fault::new(expected, found, "mend the file, or name its format with --format")
+    Fault::new(expected, found, "fix the file, or name its format with --format")
 }

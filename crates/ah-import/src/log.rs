@@ -15,7 +15,8 @@ use crate::params::ImportParams;
 pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), Error> {
     let metadata = metadata(params, contents)?;
     let write = |path: &std::path::Path| {
-        let (mut writer, _) = LogWriter::open(path, &metadata, &contents.schema, None)?;
+        let (mut writer, _) =
+            LogWriter::open(path, &metadata, &contents.schema, None, "write to another file (-o)")?;
         let schema = writer.schema().clone();
         writer.append_inputs(contents.samples(&schema))
     };

@@ -119,32 +119,30 @@ pub enum Format {
 impl ImportParams {
     /// Checks what can be checked without the tables.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let wrong = |flag, expected: &str, found: String| Err(Error::parameter(flag, expected, found));
+        let wrong = |field, expected: &str, found: String| Err(Error::parameter(field, expected, found));
         if self.tables.is_empty() {
-            return wrong("TABLE", "at least one table", "none".to_owned());
+            return wrong("tables", "at least one table", "none".to_owned());
         }
         if self.name.is_empty() || self.name.contains(char::is_control) {
             return wrong(
-                "--name",
+                "name",
                 "the name of the decision in one line, for example my_gemm",
                 quoted(&self.name),
             );
         }
-        for (flag, list) in
-            [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)]
-        {
-            Error::unless_distinct(flag, "column", list, |name| quoted(name))?;
+        for (field, list) in [("features", &self.features), ("choice", &self.choice), ("time", &self.time)] {
+            Error::unless_distinct(field, "column", list, |name| quoted(name))?;
         }
         if let Some(name) = self.features.iter().find(|f| self.choice.contains(f) || self.time.contains(f)) {
-            return wrong("--features", "columns that are not the choice or its time", quoted(name));
+            return wrong("features", "columns that are not the choice or its time", quoted(name));
         }
         self.constants()?;
-        for (flag, list) in [("--where", &self.only_where), ("--failed-where", &self.failed_where)] {
-            list.iter().try_for_each(|text| condition::parse(flag, text).map(drop))?;
+        for (field, list) in [("where", &self.only_where), ("failed_where", &self.failed_where)] {
+            list.iter().try_for_each(|text| condition::parse(field, text).map(drop))?;
         }
         if self.output.exists() && !self.append {
             let expected = "a new file; write to another one, or add to this one with --append";
-            return wrong("--output", expected, format!("{}, which exists", self.output.display()));
+            return wrong("output", expected, format!("{}, which exists", self.output.display()));
         }
         Ok(())
     }
@@ -158,10 +156,10 @@ impl ImportParams {
                 Some((name, _)) if known(name) || pairs.iter().any(|(n, _)| *n == name) => {
                     let features = listed(&self.features);
                     let expected = format!("a feature besides {features}, once");
-                    return Err(Error::parameter("--set", expected, quoted(name)));
+                    return Err(Error::parameter("set", expected, quoted(name)));
                 }
                 Some(pair) => pairs.push(pair),
-                None => return Err(Error::parameter("--set", "FEATURE=VALUE", quoted(text))),
+                None => return Err(Error::parameter("set", "FEATURE=VALUE", quoted(text))),
             }
         }
         Ok(pairs)

@@ -49,13 +49,11 @@ impl Roles {
         } else {
             finder.long(defaults, &of_features)?
         };
-        finder.all("--categorical", &params.categorical)?;
+        finder.all("categorical", &params.categorical)?;
         let [conditions, failed_where] =
-            [("--where", &params.only_where), ("--failed-where", &params.failed_where)].map(
-                |(flag, list)| {
-                    list.iter().map(|text| finder.condition(flag, text)).collect::<Result<Vec<_>, _>>()
-                },
-            );
+            [("where", &params.only_where), ("failed_where", &params.failed_where)].map(|(field, list)| {
+                list.iter().map(|text| finder.condition(field, text)).collect::<Result<Vec<_>, _>>()
+            });
         let (conditions, failed_where) = (conditions?, failed_where?);
         let of_conditions = conditions.iter().chain(&failed_where).map(|condition| &condition.column);
         let used: FxHashSet<usize> = features
@@ -147,19 +145,19 @@ fn named(
         let names = listed(&|named| matches!(named, Named::Quantity(_)));
         return match names.is_empty() || params.higher_is_better || rows_have_units {
             true => Ok(None),
-            false => Err(Error::parameter("--unit", UNITS, format_args!("none, and columns {names}"))),
+            false => Err(Error::parameter("unit", UNITS, format_args!("none, and columns {names}"))),
         };
     }
     let Some((_, first)) = found.first() else { return Ok(None) };
     if found.iter().any(|(_, named)| named != first) && !rows_have_units {
         let names = listed(&|named| *named != Named::Nothing);
-        return Err(Error::parameter("--unit", UNITS, format_args!("none, and columns {names}")));
+        return Err(Error::parameter("unit", UNITS, format_args!("none, and columns {names}")));
     }
     match first {
         Named::Quantity(Quantity::Rate(_)) if !params.higher_is_better => {
-            let expected = "this flag, as the name of the column says that its numbers are rates (or --unit, which says that they are times)";
+            let expected = "to be given, as the name of the column says that its numbers are rates (or --unit, which says that they are times)";
             Err(Error::parameter(
-                "--higher-is-better",
+                "higher_is_better",
                 expected,
                 format_args!("none, and column {}", quoted(&times[0].name)),
             ))
@@ -167,7 +165,7 @@ fn named(
         Named::Quantity(time @ Quantity::Time(_)) if params.higher_is_better => {
             let expected = "a column of rates";
             Err(Error::parameter(
-                "--higher-is-better",
+                "higher_is_better",
                 expected,
                 format_args!("{} ({time})", quoted(&times[0].name)),
             ))
@@ -179,7 +177,7 @@ fn named(
                 quoted(&times[0].name),
                 quoted(part)
             );
-            Err(Error::parameter("--unit", UNITS, found))
+            Err(Error::parameter("unit", UNITS, found))
         }
         Named::Question(_) | Named::Nothing if is_of_tool => Ok(Some(Quantity::Time(Unit::MS))),
         Named::Question(_) | Named::Nothing => Ok(None),
@@ -212,7 +210,7 @@ impl<'a> Finder<'a> {
     ///
     /// # Errors
     /// A column that the table lacks, or has twice.
-    fn column(&self, flag: &'static str, name: &str) -> Result<Column, Error> {
+    fn column(&self, field: &'static str, name: &str) -> Result<Column, Error> {
         let ends =
             |column: &String, name: &str| column.strip_suffix(name).is_some_and(|keys| keys.ends_with('.'));
         let find = |name: &str| {
@@ -232,19 +230,12 @@ impl<'a> Finder<'a> {
             index = find(rest);
         }
         let index = index.ok_or_else(|| {
-            let known = match self.columns {
-                [] => "the table has none".to_owned(),
-                columns => format!("the columns are {}", listed(columns)),
-            };
-            let (path, column) = (self.path.display(), quoted(name));
-            let proposal = did_you_mean(name, self.columns);
-            Error::Usage(format!("{path}: {flag}: there is no column {column}; {known}{proposal}"))
+            let found = format!("{}{}", quoted(name), did_you_mean(name, self.columns));
+            Error::parameter(field, format!("one of the columns of {}", self.known()), found)
         })?;
         if self.repeated.contains(&*self.columns[index]) {
-            let (path, column) = (self.path.display(), quoted(name));
-            return Err(Error::Usage(format!(
-                "{path}: {flag}: two columns have the name {column}; rename one"
-            )));
+            let expected = format!("one column of {} with this name (rename one)", self.path.display());
+            return Err(Error::parameter(field, expected, format!("two columns {}", quoted(name))));
         }
         Ok(Column { path, ..self.at(index, name) })
     }
@@ -255,17 +246,17 @@ impl<'a> Finder<'a> {
         Column { index, path: Vec::new(), name: name.to_owned(), categorical, decimal: self.params.decimal }
     }
 
-    fn condition(&self, flag: &'static str, text: &str) -> Result<Condition, Error> {
-        let (column, ..) = condition::parse(flag, text)?;
-        Condition::new(flag, text, self.column(flag, column)?)
+    fn condition(&self, field: &'static str, text: &str) -> Result<Condition, Error> {
+        let (column, ..) = condition::parse(field, text)?;
+        Condition::new(field, text, self.column(field, column)?)
     }
 
     fn all<'n>(
         &self,
-        flag: &'static str,
+        field: &'static str,
         names: impl IntoIterator<Item = &'n String>,
     ) -> Result<Vec<Column>, Error> {
-        names.into_iter().map(|name| self.column(flag, name)).collect()
+        names.into_iter().map(|name| self.column(field, name)).collect()
     }
 
     /// Returns the columns that a format names, as far as the table has them. In `params.*`, the star is the column's name.
@@ -288,9 +279,16 @@ impl<'a> Finder<'a> {
         columns.collect()
     }
 
-    fn missing(&self, flag: &'static str, expected: &str) -> Error {
-        let found = format!("none; the columns of {} are {}", self.path.display(), listed(self.columns));
-        Error::parameter(flag, expected, found)
+    fn missing(&self, field: &'static str, expected: &str) -> Error {
+        Error::parameter(field, expected, format!("none among the columns of {}", self.known()))
+    }
+
+    /// Returns the table and its columns, in words.
+    fn known(&self) -> String {
+        match self.columns {
+            [] => format!("{}, which has none", self.path.display()),
+            columns => format!("{}, which are {}", self.path.display(), listed(columns)),
+        }
     }
 
     fn features(&self, defaults: &Defaults) -> Result<Vec<Column>, Error> {
@@ -298,10 +296,10 @@ impl<'a> Finder<'a> {
         let is_free = |name: &str| !constants.iter().any(|(set, _)| *set == name);
         let mut features = match self.params.features.is_empty() {
             true => self.by_default(&defaults.features),
-            false => self.all("--features", &self.params.features)?,
+            false => self.all("features", &self.params.features)?,
         };
         if self.params.features.is_empty() {
-            let choice = self.all("--choice", &self.params.choice).unwrap_or_default();
+            let choice = self.all("choice", &self.params.choice).unwrap_or_default();
             let choice: FxHashSet<usize> = choice.into_iter().map(|column| column.index).collect();
             features.retain(|column| !choice.contains(&column.index) && is_free(&column.name));
         }
@@ -313,11 +311,11 @@ impl<'a> Finder<'a> {
             }),
         );
         if features.is_empty() {
-            return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));
+            return Err(self.missing("features", "the columns that are known when choosing (or --set)"));
         }
         if let Some(taken) = features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str())) {
             let expected = "other names than those of the log's own columns; rename it in the table";
-            return Err(Error::parameter("--features", expected, quoted(&taken.name)));
+            return Err(Error::parameter("features", expected, quoted(&taken.name)));
         }
         Ok(features)
     }
@@ -331,9 +329,9 @@ impl<'a> Finder<'a> {
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
         if names.is_empty() {
-            return Err(self.missing("--wide", "columns of times besides the features"));
+            return Err(self.missing("wide", "columns of times besides the features"));
         }
-        self.all("--choice", names)
+        self.all("choice", names)
     }
 
     /// Returns a row a timing: the columns of the choice, and of the times.
@@ -342,7 +340,7 @@ impl<'a> Finder<'a> {
         defaults: &Defaults,
         of_features: &FxHashSet<usize>,
     ) -> Result<(Vec<Column>, Vec<Column>), Error> {
-        let mut choice = self.all("--choice", &self.params.choice)?;
+        let mut choice = self.all("choice", &self.params.choice)?;
         if choice.is_empty() {
             choice = self.by_default(&defaults.choice);
             choice.retain(|column| !of_features.contains(&column.index));
@@ -350,22 +348,22 @@ impl<'a> Finder<'a> {
         if choice.is_empty() {
             let expected =
                 "the columns that make up the choice, or --wide where each choice has a column of times";
-            return Err(self.missing("--choice", expected));
+            return Err(self.missing("choice", expected));
         }
         let time = match (&self.params.time[..], defaults.tool) {
             ([], None) if !defaults.time.is_empty() => {
-                let column = defaults.time.iter().find_map(|name| self.column("--time", name).ok());
+                let column = defaults.time.iter().find_map(|name| self.column("time", name).ok());
                 vec![column.ok_or_else(|| {
-                    self.missing("--time", &format!("the column of the times ({})", listed(&defaults.time)))
+                    self.missing("time", &format!("the column of the times ({})", listed(&defaults.time)))
                 })?]
             }
-            ([], Some(tool)) => vec![self.column("--time", tool.time)?],
-            ([], None) => return Err(self.missing("--time", "the column of the times")),
-            (named, _) => self.all("--time", named)?,
+            ([], Some(tool)) => vec![self.column("time", tool.time)?],
+            ([], None) => return Err(self.missing("time", "the column of the times")),
+            (named, _) => self.all("time", named)?,
         };
         if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {
             let expected = "a column that is not the choice";
-            return Err(Error::parameter("--time", expected, quoted(&both.name)));
+            return Err(Error::parameter("time", expected, quoted(&both.name)));
         }
         Ok((choice, time))
     }

@@ -153,6 +153,7 @@ pub fn admits<S: AsRef<str>>(learned: &[(&str, S)], here: &Identity) -> Result<(
 
 /// A heuristic was learned on another device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("learned on another {what}: {}, here {}", shown::expression(learned), shown::expression(here))]
 pub struct DeviceMismatch {
     /// What differs.

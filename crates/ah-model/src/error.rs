@@ -7,11 +7,12 @@ use crate::fault::{Difference, Fault, Invalid};
 
 /// Why work cannot go on, in a sentence. The kinds are those of the tools' exit codes.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 #[allow(missing_docs)] // The messages show the fields.
 pub enum Error {
-    /// A flag has an impossible value, or contradicts another one.
-    #[error("{flag}: expected {expected}, found {found}")]
-    Parameter { flag: &'static str, expected: String, found: String },
+    /// A field of the parameters has an impossible value, or contradicts another one.
+    #[error("{field}: expected {expected}, found {found}")]
+    Parameter { field: &'static str, expected: String, found: String },
     /// What is asked for does not exist here, or cannot be done.
     #[error("{0}")]
     Usage(String),
@@ -23,7 +24,7 @@ pub enum Error {
     Malformed(Box<Fault>),
     /// Two logs, or a log and the rows to append, do not belong together.
     #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
-    Metadata { path: PathBuf, other: String, differences: Vec<Difference>, hint: &'static str },
+    Metadata { path: PathBuf, other: String, differences: Vec<Difference>, hint: String },
     /// What is there is well-formed, but too little.
     #[error("{0}")]
     TooLittle(String),
@@ -48,25 +49,25 @@ impl From<Invalid> for Error {
 }
 
 impl Error {
-    /// Returns the error of a flag's value.
+    /// Returns the error of a field's value.
     #[allow(clippy::needless_pass_by_value)] // So that a text and a number are given alike.
-    pub fn parameter(flag: &'static str, expected: impl ToString, found: impl ToString) -> Self {
-        Self::Parameter { flag, expected: expected.to_string(), found: found.to_string() }
+    pub fn parameter(field: &'static str, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Parameter { field, expected: expected.to_string(), found: found.to_string() }
     }
 
-    /// Checks that a flag with a list has each value once. `shown` prints a value.
+    /// Checks that a field with a list has each value once. `shown` prints a value.
     ///
     /// # Errors
     /// [`Error::Parameter`] names the first value that it has twice.
     pub fn unless_distinct<T: PartialEq>(
-        flag: &'static str,
+        field: &'static str,
         value: &str,
         list: &[T],
         shown: impl Fn(&T) -> String,
     ) -> Result<(), Self> {
         let twice = (1..list.len()).find(|&at| list[..at].contains(&list[at]));
         let found = twice.map(|at| format!("{} twice", shown(&list[at])));
-        found.map_or(Ok(()), |found| Err(Self::parameter(flag, format!("each {value} once"), found)))
+        found.map_or(Ok(()), |found| Err(Self::parameter(field, format!("each {value} once"), found)))
     }
 
     /// Returns the error of an action on a file: to read or to write it, for example.

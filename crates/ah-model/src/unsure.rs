@@ -5,6 +5,7 @@ use crate::shown::quoted;
 /// Why a heuristic declines. Slots count the logged features first and the derived ones after them;
 /// [`explain`](Self::explain) names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unsure {
     /// The context is outside the domain.
     #[error("the precondition of the heuristic does not hold")]

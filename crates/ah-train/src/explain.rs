@@ -27,11 +27,10 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<St
         _ => false,
     };
     if needs_more {
-        return Err(Error::parameter(
-            "the input",
-            "a value of each feature that the decision needs (FEATURE= if it has none)",
-            format_args!("none of {}", listed(&absent)),
-        ));
+        return Err(Error::Usage(format!(
+            "the input: expected a value of each feature that the decision needs (FEATURE= if it has none), found none of {}",
+            listed(&absent)
+        )));
     }
     let is_offered = |choice| ids.contains(&choice);
     Ok(model.explain(&values, if ids.is_empty() { None } else { Some(&is_offered) }))
@@ -48,7 +47,7 @@ fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), 
     let mut absent: Vec<String> = features.iter().map(|feature| feature.name.clone()).collect();
     for pair in input {
         let error = |expected: &str, proposal: &str| {
-            Error::parameter("the input", expected, format_args!("{pair:?}{proposal}"))
+            Error::Usage(format!("the input: expected {expected}, found {pair:?}{proposal}"))
         };
         let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE", ""))?;
         let slot = model.features.base().slot(name).ok_or_else(|| {

@@ -10,27 +10,27 @@ use crate::params::{MaxRisk, Params, Size, SplitBy};
 pub const MAX_DEPTH: usize = 64;
 
 impl Params {
-    /// Returns the first flag that excludes boosted trees: a small tree or a short list per leaf is one readable tree.
+    /// Returns the first field that excludes boosted trees: a small tree or a short list per leaf is one readable tree.
     pub fn excludes_boosting(&self) -> Option<&'static str> {
         let flags = [
-            (self.max_leaves.is_some(), "--max-leaves"),
-            (self.size == Some(Size::Smallest), "--size smallest"),
-            (self.ranking.is_some(), "--ranking"),
+            (self.max_leaves.is_some(), "max_leaves"),
+            (self.size == Some(Size::Smallest), "size"),
+            (self.ranking.is_some(), "ranking"),
         ];
-        flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
+        flags.into_iter().find_map(|(is_set, field)| is_set.then_some(field))
     }
 
     /// Checks every field.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the first flag that is out of its range.
+    /// [`Error::Parameter`] names the first field that is out of its range.
     pub fn check(&self) -> Result<(), Error> {
         if self.logs.is_empty() {
-            return wrong("LOG", "at least one log", "none");
+            return wrong("logs", "at least one log", "none");
         }
         if !is_identifier(&self.heuristic_name) {
             return wrong(
-                "--heuristic-name",
+                "heuristic_name",
                 "a name of ASCII letters, digits and _ that begins with a letter and has at most 64 characters",
                 format!("{:?}", self.heuristic_name),
             );
@@ -40,43 +40,43 @@ impl Params {
 
     /// Checks each setting that is given.
     fn check_settings(&self) -> Result<(), Error> {
-        Error::unless_distinct("--target", "target", &self.targets, |target| target.name().to_owned())?;
+        Error::unless_distinct("target", "target", &self.targets, |target| target.name().to_owned())?;
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
-            return wrong("--max-depth", "1 to 64", depth);
+            return wrong("max_depth", "1 to 64", depth);
         }
         let is_leaf_size = |x: f64| x > 0.0 && x.is_finite() && (x < 1.0 || x.fract() == 0.0);
         if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
             let expected = "a number of inputs from 1, or a share of them above 0 and below 1";
-            return wrong("--min-samples-leaf", expected, least);
+            return wrong("min_samples_leaf", expected, least);
         }
-        for (flag, value) in [("--max-leaves", self.max_leaves), ("--ranking", self.ranking)] {
+        for (field, value) in [("max_leaves", self.max_leaves), ("ranking", self.ranking)] {
             if value == Some(0) {
-                return wrong(flag, "1 or more", 0);
+                return wrong(field, "1 or more", 0);
             }
         }
         if let Some(choices) = self.max_choices.filter(|c| *c < 2) {
-            return wrong("--max-choices", "2 or more", choices);
+            return wrong("max_choices", "2 or more", choices);
         }
         if let Some(risk) = self.max_risk.and_then(MaxRisk::share).filter(|r| !(*r > 0.0 && *r < 1.0)) {
-            return wrong("--max-risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
+            return wrong("max_risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
         }
         if let Some(Size::Within(share)) = self.size
             && !(0.0..1.0).contains(&share)
         {
-            return wrong("--size", "a share from 0 and below 1", share);
+            return wrong("size", "a share from 0 and below 1", share);
         }
         if let Some(limit) = self.max_slowdown.filter(|x| !(*x >= 1.0 && x.is_finite())) {
-            return wrong("--max-slowdown", "1 or more (1.05 is 5 % slower)", limit);
+            return wrong("max_slowdown", "1 or more (1.05 is 5 % slower)", limit);
         }
         if let Some(share) = self.test_share.filter(|x| !(*x > 0.0 && *x < 1.0)) {
             return wrong("test_share", "a share above 0 and below 1", share);
         }
         // Neighbourhoods are found in the log.
         if self.test_split == Some(SplitBy::Neighbours) {
-            return wrong("--test-split", "input, dims or device", "neighbours");
+            return wrong("test_split", "input, dims or device", "neighbours");
         }
         if self.promise == Some(PromiseMode::ByNeighbourhood) {
-            return wrong("--promise", "cross-fitted or by-dimensions", "by-neighbourhood");
+            return wrong("promise", "cross-fitted or by-dimensions", "by-neighbourhood");
         }
         Ok(())
     }
@@ -85,18 +85,15 @@ impl Params {
 /// Checks the settings of an optimization's file.
 pub fn check_training(training: &Params, optimization: &str) -> Result<(), Error> {
     training.check_settings().map_err(|error| match error {
-        Error::Parameter { flag, expected, found } => {
-            let name = flag.trim_start_matches('-').replace('-', "_");
-            Error::Invalid(format!(
-                "optimization {optimization:?}: training: {name}: expected {expected}, found {found}"
-            ))
+        Error::Parameter { .. } => {
+            Error::Invalid(format!("optimization {optimization:?}: training: {error}"))
         }
         other => other,
     })
 }
 
-fn wrong<T>(flag: &'static str, expected: &str, found: impl Display) -> Result<T, Error> {
-    Err(Error::parameter(flag, expected, found))
+fn wrong<T>(field: &'static str, expected: &str, found: impl Display) -> Result<T, Error> {
+    Err(Error::parameter(field, expected, found))
 }
 
 /// The name becomes a type and a crate in generated code.

@@ -174,8 +174,8 @@ fn boost(
     takes_more: bool,
 ) -> Result<Option<Boost>, Error> {
     let excluding = given.excludes_boosting();
-    if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
-        return Err(Error::parameter(flag, "another learner than boosted", "boosted"));
+    if let (LearnerKind::Boosted, Some(field)) = (learner, excluding) {
+        return Err(Error::parameter(field, "another learner than boosted", "boosted"));
     }
     let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa) || excluding.is_some();
     let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, takes_more);

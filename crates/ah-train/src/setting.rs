@@ -54,29 +54,45 @@ impl Settings {
     pub fn add_layer(&mut self, layer: &Params, from: Origin) {
         let Value::Object(settings) = json!(layer) else { return };
         let is_given = |value: &Value| ![json!(null), json!([]), json!({})].contains(value);
-        let given = settings.into_iter().filter(|(_, value)| is_given(value));
-        self.add(given.map(|(name, value)| (name, Setting { value, from })));
+        for (name, value) in settings.into_iter().filter(|(_, value)| is_given(value)) {
+            self.by_name.entry(name).or_insert(Setting { value, from });
+        }
+        fill(&mut self.values, layer);
     }
 
     /// Replaces the settings that this layer gives.
     pub fn replace(&mut self, layer: &Params, from: Origin) {
-        let below = std::mem::take(&mut self.by_name);
+        let below = std::mem::take(self);
         self.add_layer(layer, from);
-        self.add(below.into_iter());
-    }
-
-    fn add(&mut self, below: impl Iterator<Item = (String, Setting)>) {
-        for (name, setting) in below {
+        for (name, setting) in below.by_name {
             self.by_name.entry(name).or_insert(setting);
         }
-        let values = self.by_name.iter().map(|(name, setting)| (name.clone(), setting.value.clone()));
-        self.values = serde_json::from_value(values.collect()).expect("what parameters wrote reads back");
+        fill(&mut self.values, &below.values);
     }
 
     /// Returns whether no layer but the tool's own gives this setting.
     pub fn is_default(&self, name: &str) -> bool {
         self.by_name.get(name).is_none_or(|setting| setting.from == Origin::Default)
     }
+}
+
+/// Takes the settings that are not given from the layer below.
+fn fill(values: &mut Params, below: &Params) {
+    macro_rules! fill {
+        ($($setting:ident)*) => {
+            // Names all fields, so that no new one is forgotten.
+            let Params {
+                $($setting,)*
+                logs: _, heuristic_name: _, skip_bad_rows: _, device_features: _, weights: _, optimization: _,
+            } = below;
+            let none = Params::default();
+            $(if values.$setting == none.$setting {
+                values.$setting.clone_from($setting);
+            })*
+        };
+    }
+    fill!(targets learner objective max_depth min_samples_leaf max_leaves size fallback exclude test_split seed ranking
+        max_choices max_risk max_slowdown promise dimensions row_filter test_share always_included feature_ms);
 }
 
 /// One line for each setting.
@@ -92,5 +108,27 @@ impl fmt::Display for Settings {
             writeln!(f, "{name:width$}  {value} ({})", json!(from).as_str().unwrap_or_default())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_layer_wins_in_the_parameters_as_in_what_is_shown() {
+        let mut settings = Settings::default();
+        settings.add_layer(&Params { seed: Some(7), ..Params::default() }, Origin::Flag);
+        let below = Params { seed: Some(8), exclude: vec!["m".to_owned()], ..Params::default() };
+        settings.add_layer(&below, Origin::Optimization);
+        settings.replace(&Params { max_depth: Some(3), ..Params::default() }, Origin::Log);
+        assert_eq!(
+            (settings.seed, settings.max_depth, &*settings.exclude),
+            (Some(7), Some(3), &["m".to_owned()][..])
+        );
+        assert_eq!(
+            settings.to_string(),
+            "exclude    \"m\" (optimization)\nmax_depth  3 (log)\nseed       7 (flag)\n"
+        );
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use ah_cli::{error, exit, is_verbose, keep_foreign, keep_inputs, note, status, stdout, warning};
 use ah_model::shown::listed;
 use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, SourceRecord, Target, Tree};
+use clap::CommandFactory as _;
 use serde_json::json;
 
 use crate::cli::{
@@ -13,6 +14,11 @@ use crate::cli::{
 };
 use crate::judge::Evaluation;
 use crate::{TrainedModel, report};
+
+/// Returns the flags and subcommands, for completions and man pages.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
 
 /// Runs the tool with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -147,14 +153,14 @@ fn check_outputs(args: &TrainArgs) -> Result<(), Error> {
     let params = &args.params;
     let mut read: Vec<PathBuf> =
         params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
-    keep_inputs("--model", &args.model, &read)?;
+    keep_inputs("model", &args.model, &read)?;
     if !args.check {
-        keep_foreign("--model", &args.model, Model::FORMAT)?;
+        keep_foreign("model", &args.model, Model::FORMAT)?;
     }
     if let Some(report) = &args.report {
         read.push(args.model.clone());
-        keep_inputs("--report", report, &read)?;
-        keep_foreign("--report", report, ah_cli::page::MARK)?;
+        keep_inputs("report", report, &read)?;
+        keep_foreign("report", report, ah_cli::page::MARK)?;
     }
     Ok(())
 }
@@ -255,18 +261,18 @@ fn generate(
     Ok(Some(report))
 }
 
-/// Judges a model on logs. `output` is the file that `flag` names, which must be none of those that are read, and begin with
+/// Judges a model on logs. `output` is the file that `field` names, which must be none of those that are read, and begin with
 /// `mark` where it has one.
 fn judge(
     args: &JudgingArgs,
-    flag: &'static str,
+    field: &'static str,
     output: Option<&Path>,
     mark: Option<&str>,
 ) -> Result<(Model, Evaluation), Error> {
     let JudgingArgs { model, logs, weights, skip_bad_rows } = args;
     let read: Vec<PathBuf> = logs.iter().chain([model]).chain(weights).cloned().collect();
-    output.map_or(Ok(()), |path| keep_inputs(flag, path, &read))?;
-    output.zip(mark).map_or(Ok(()), |(path, mark)| keep_foreign(flag, path, mark))?;
+    output.map_or(Ok(()), |path| keep_inputs(field, path, &read))?;
+    output.zip(mark).map_or(Ok(()), |(path, mark)| keep_foreign(field, path, mark))?;
     let model = Model::read(model)?;
     let evaluation = crate::evaluate(&model, logs, weights.as_deref(), *skip_bad_rows)?;
     warn(&evaluation.warnings);
@@ -274,7 +280,7 @@ fn judge(
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
-    let (model, evaluation) = judge(&args.judging, "--decisions", args.decisions.as_deref(), None)?;
+    let (model, evaluation) = judge(&args.judging, "decisions", args.decisions.as_deref(), None)?;
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
@@ -292,7 +298,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
 }
 
 fn report(args: &ReportArgs) -> Result<(), Error> {
-    let (model, evaluation) = judge(&args.judging, "--output", Some(&args.output), Some(ah_cli::page::MARK))?;
+    let (model, evaluation) = judge(&args.judging, "output", Some(&args.output), Some(ah_cli::page::MARK))?;
     write_page(&model, &evaluation, &args.output)
 }
 
@@ -304,8 +310,8 @@ fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(),
 
 fn adapt(args: &AdaptArgs) -> Result<(), Error> {
     let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
-    keep_inputs("--output", &args.output, &read)?;
-    keep_foreign("--output", &args.output, Model::FORMAT)?;
+    keep_inputs("output", &args.output, &read)?;
+    keep_foreign("output", &args.output, Model::FORMAT)?;
     let adaptation = crate::adapt(&args.params)?;
     warn(&adaptation.trained.warnings);
     adaptation.model.write(&args.output)?;

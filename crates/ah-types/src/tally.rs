@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn kinds_are_counted() {
         let mut tally = Tally::default();
-        let fault = |expected: &str, found: &str| Fault::new(expected, found, "mend it");
+        let fault = |expected: &str, found: &str| Fault::new(expected, found, "fix it");
         for (expected, found) in [("a", "1"), ("b", "1"), ("a", "2")] {
             tally.add(&fault(expected, found));
         }

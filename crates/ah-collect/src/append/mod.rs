@@ -45,7 +45,14 @@ impl Appender {
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), Error> {
         let path = &options.output;
-        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), &worker.schema, None)?;
+        let opened = LogWriter::open(
+            path,
+            &metadata(options, worker),
+            &worker.schema,
+            None,
+            "write to another file (-o)",
+        );
+        let (mut log, torn_line) = opened?;
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, &outcomes.file)?;

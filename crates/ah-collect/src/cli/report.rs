@@ -60,8 +60,8 @@ impl ReportFlags {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
         }
-        keep_inputs("--output", &self.output, &self.logs)?;
-        keep_foreign("--output", &self.output, page::MARK)?;
+        keep_inputs("output", &self.output, &self.logs)?;
+        keep_foreign("output", &self.output, page::MARK)?;
         let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
         let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(Error::io(&self.output, "write"))?;

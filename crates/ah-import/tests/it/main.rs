@@ -208,7 +208,7 @@ fn logs_are_added_to_only_on_request() {
     let folder = Folder::new();
     let mut params = folder.table("timings.csv", TABLE);
     let first = folder.log(&params);
-    assert_snapshot!(folder.error(&params), @r#"--output: expected a new file; write to another one, or add to this one with --append, found train.txt, which exists"#);
+    assert_snapshot!(folder.error(&params), @r#"output: expected a new file; write to another one, or add to this one with --append, found train.txt, which exists"#);
     params.append = true;
     // Another order of the features; the log keeps its own.
     params.features = names("dtype,M,N");

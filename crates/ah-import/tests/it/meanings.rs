@@ -33,7 +33,7 @@ fn a_column_of_rates_needs_the_flag() {
     for name in ["items_per_second", "Bandwidth (GB/s)", "TFLOPS", "tok/s", "throughput", "ops"] {
         let mut params = table(&folder, &format!("n,way,{name}\n1,a,500\n1,b,250\n"), name);
         let error = folder.error(&params);
-        assert!(error.starts_with("--higher-is-better: expected this flag"), "{name}: {error}");
+        assert!(error.starts_with("higher_is_better: expected to be given"), "{name}: {error}");
         params.higher_is_better = true;
         assert_eq!(rows(&folder, &params), "1,a,2; 1,b,4", "{name}");
         (params.higher_is_better, params.unit) = (false, Some("ms".parse().unwrap()));
@@ -41,7 +41,7 @@ fn a_column_of_rates_needs_the_flag() {
     }
     let mut params = table(&folder, "n,way,time_ms\n1,a,500\n", "time_ms");
     params.higher_is_better = true;
-    assert_snapshot!(folder.error(&params), @r#"--higher-is-better: expected a column of rates, found "time_ms" (milliseconds)"#);
+    assert_snapshot!(folder.error(&params), @r#"higher_is_better: expected a column of rates, found "time_ms" (milliseconds)"#);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn each_row_may_hold_a_rate() {
 fn a_unit_that_is_not_known_is_a_question() {
     let folder = Folder::new();
     let mut params = table(&folder, "n,way,cycles\n1,a,2500\n", "cycles");
-    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found column "cycles", and "cycles" is no unit that import knows"#);
+    assert_snapshot!(folder.error(&params), @r#"unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found column "cycles", and "cycles" is no unit that import knows"#);
     params.unit = Some("0.4ns".parse().unwrap());
     assert_eq!(rows(&folder, &params), "1,a,0.001");
     for (name, ms) in [("Mean (ps)", "0.000004"), ("time [min]", "240000000"), ("elapsed_h", "14400000000")] {
@@ -128,7 +128,7 @@ fn rows_that_are_no_measurements_are_left_out() {
     (params.only_where, params.output) = (names("way=*:*:*"), folder.path("b.txt"));
     assert_snapshot!(folder.error(&params), @"t.csv: no row has way=*:*:* (rows: 4); look at the values of the column of --where");
     params.only_where = names("way");
-    assert_snapshot!(folder.error(&params), @r#"--where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
+    assert_snapshot!(folder.error(&params), @r#"where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn names_matter_where_they_are_asked_for() {
     let mut params = table(&folder, "n,way,ms,Noise,Noise\n1,a,2,3,4\n", "ms");
     assert_eq!(rows(&folder, &params), "1,a,2");
     (params.time, params.output) = (names("Noise"), folder.path("b.txt"));
-    assert_snapshot!(folder.error(&params), @r#"t.csv: --time: two columns have the name "Noise"; rename one"#);
+    assert_snapshot!(folder.error(&params), @r#"time: expected one column of t.csv with this name (rename one), found two columns "Noise""#);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_row_of_names_is_no_row_and_blank_lines_count() {
 fn a_quote_behind_a_space_is_pointed_out() {
     let folder = Folder::new();
     let params = table(&folder, "n,way,ms\n1, \"a, b\",2\n", "ms");
-    assert_snapshot!(folder.error(&params), @r#"t.csv:2: expected a quote directly behind the separator, found a space before it (" \"a"); remove the space, or mend the row, or skip such rows with --skip-bad-rows"#);
+    assert_snapshot!(folder.error(&params), @r#"t.csv:2: expected a quote directly behind the separator, found a space before it (" \"a"); remove the space, or fix the row, or skip such rows with --skip-bad-rows"#);
 }
 
 #[test]

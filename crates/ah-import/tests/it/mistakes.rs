@@ -16,7 +16,7 @@ fn what_is_no_time_names_file_row_and_column() {
             bad => format!("give \"--failed={bad}\" if the choice failed here, or "),
         };
         let expected = format!(
-            "timings.csv:3: column \"ms\": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found {bad:?}; {failed}mend the row, or skip such rows with --skip-bad-rows"
+            "timings.csv:3: column \"ms\": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found {bad:?}; {failed}fix the row, or skip such rows with --skip-bad-rows"
         );
         assert_eq!(error, expected);
         params.skip_bad_rows = true;
@@ -40,17 +40,17 @@ fn misspelt_columns_are_answered_with_the_similar_one() {
     let folder = Folder::new();
     let mut params = folder.table("timings.csv", TABLE);
     params.choice = names("BLOCKM,num_warps");
-    assert_snapshot!(folder.error(&params), @r#"timings.csv: --choice: there is no column "BLOCKM"; the columns are M, N, dtype, BLOCK_M, num_warps, ms, note; did you mean "BLOCK_M"?"#);
+    assert_snapshot!(folder.error(&params), @r#"choice: expected one of the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note, found "BLOCKM"; did you mean "BLOCK_M"?"#);
     params.choice.clear();
-    assert_snapshot!(folder.error(&params), @r#"--choice: expected the columns that make up the choice, or --wide where each choice has a column of times, found none; the columns of timings.csv are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
+    assert_snapshot!(folder.error(&params), @r#"choice: expected the columns that make up the choice, or --wide where each choice has a column of times, found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
     (params.choice, params.time) = (names("BLOCK_M"), names("milliseconds"));
-    assert_snapshot!(folder.error(&params), @r#"timings.csv: --time: there is no column "milliseconds"; the columns are M, N, dtype, BLOCK_M, num_warps, ms, note; did you mean "ms"?"#);
+    assert_snapshot!(folder.error(&params), @r#"time: expected one of the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note, found "milliseconds"; did you mean "ms"?"#);
     params.time.clear();
-    assert_snapshot!(folder.error(&params), @r#"--time: expected the column of the times, found none; the columns of timings.csv are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
+    assert_snapshot!(folder.error(&params), @r#"time: expected the column of the times, found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
     (params.time, params.features) = (names("ms"), Vec::new());
-    assert_snapshot!(folder.error(&params), @r#"--features: expected the columns that are known when choosing (or --set), found none; the columns of timings.csv are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
+    assert_snapshot!(folder.error(&params), @r#"features: expected the columns that are known when choosing (or --set), found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
     params.features = names("M,BLOCK_M");
-    assert_snapshot!(folder.error(&params), @r#"--features: expected columns that are not the choice or its time, found "BLOCK_M""#);
+    assert_snapshot!(folder.error(&params), @r#"features: expected columns that are not the choice or its time, found "BLOCK_M""#);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn rows_that_contradict_each_other_are_pointed_out() {
 fn a_feature_is_a_number_in_all_rows_or_in_none() {
     let folder = Folder::new();
     let mut params = folder.table("timings.csv", TABLE.replace("64,128.0,", "64,I28,"));
-    assert_snapshot!(folder.error(&params), @r#"timings.csv:4: column "N": expected a number, as in 4 other rows, found "I28"; mend it, or give --categorical with this column if its numbers are names"#);
+    assert_snapshot!(folder.error(&params), @r#"timings.csv:4: column "N": expected a number, as in 4 other rows, found "I28"; fix it, or give --categorical with this column if its numbers are names"#);
     params.categorical = names("N");
     assert!(folder.log(&params).contains("64,128,float16,"));
     let params = ImportParams {
@@ -120,7 +120,7 @@ fn bad_rows_of_one_kind_are_counted_together() {
     (params.features, params.choice, params.skip_bad_rows) = (names("n"), names("choice"), true);
     let report = import(&params).unwrap();
     assert_eq!((report.rows, report.bad_rows), (2, 4));
-    assert_snapshot!(folder.without_folder(&report.warnings[0]), @r#"bad rows skipped: 4, for example t.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "OOM"; give "--failed=OOM" if the choice failed here, or mend the row, or skip such rows with --skip-bad-rows (2 such rows); t.csv:6: column "n": expected a number that 64-bit floating point holds exactly (or --categorical), as it is a feature, found "1e400"; mend the row, or skip such rows with --skip-bad-rows; t.csv:7: expected 3 fields, found 2; mend the row, or skip such rows with --skip-bad-rows"#);
+    assert_snapshot!(folder.without_folder(&report.warnings[0]), @r#"bad rows skipped: 4, for example t.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "OOM"; give "--failed=OOM" if the choice failed here, or fix the row, or skip such rows with --skip-bad-rows (2 such rows); t.csv:6: column "n": expected a number that 64-bit floating point holds exactly (or --categorical), as it is a feature, found "1e400"; fix the row, or skip such rows with --skip-bad-rows; t.csv:7: expected 3 fields, found 2; fix the row, or skip such rows with --skip-bad-rows"#);
 }
 
 #[test]
@@ -164,21 +164,21 @@ fn files_that_are_no_tables() {
         ..folder.table("a.csv", "")
     }));
     assert_snapshot!(messages.join("\n").replace(&format!("{}", folder.0.path().display()), "FOLDER"), @r#"
-    empty.csv: expected a line of column names, found nothing; mend the file, or name its format with --format
+    empty.csv: expected a line of column names, found nothing; fix the file, or name its format with --format
     header.csv: the table has no rows to import; measure some inputs first
-    twice.csv: --features: two columns have the name "M"; rename one
-    ragged.csv:2: expected 6 fields, found 2; mend the row, or skip such rows with --skip-bad-rows
-    timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl or .json, found "timings.xlsx"; mend the file, or name its format with --format
-    broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; mend the file, or name its format with --format
-    other.json: expected a list of objects, or a file of one of these: aiter, autotvm, benchmarkdotnet, clblast, cutlass-profiler, go-bench, google-benchmark, hipblaslt-bench, hyperfine, jmh, jmh-csv, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, pytest-benchmark, t4, kernel-tuner, triton, and 1 more, found an object with the keys a, b; name the keys that lead to the list of rows with --rows
-    twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; mend the file, or name its format with --format
-    huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); mend the row, or skip such rows with --skip-bad-rows
-    numbers.json, row 1: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
-    broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); mend the row, or skip such rows with --skip-bad-rows
+    features: expected one column of twice.csv with this name (rename one), found two columns "M"
+    ragged.csv:2: expected 6 fields, found 2; fix the row, or skip such rows with --skip-bad-rows
+    timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl or .json, found "timings.xlsx"; fix the file, or name its format with --format
+    broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; fix the file, or name its format with --format
+    other.json: expected a list of objects, or a file of one of these: aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, hipblaslt-bench, hyperfine, jmh, jmh-csv, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, pytest-benchmark, t4, kernel-tuner, and 2 more, found an object with the keys a, b; name the keys that lead to the list of rows with --rows
+    twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; fix the file, or name its format with --format
+    huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); fix the row, or skip such rows with --skip-bad-rows
+    numbers.json, row 1: expected JSON objects as rows, found "1"; fix the file, or name its format with --format
+    broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); fix the row, or skip such rows with --skip-bad-rows
     no_times.csv: no row holds a time (rows: 1); name the column of the times with --time
-    latin1.csv:2: expected text in UTF-8, found another byte in field 3; convert the table (iconv -f UTF-16 -t UTF-8), or mend the row, or skip such rows with --skip-bad-rows
+    latin1.csv:2: expected text in UTF-8, found another byte in field 3; convert the table (iconv -f UTF-16 -t UTF-8), or fix the row, or skip such rows with --skip-bad-rows
     absent.csv: cannot read: No such file or directory (os error 2)
-    .: cannot read: it is a directory; give the file inside it
+    .: expected a table, or a folder with new/benchmark.json and new/estimates.json below it, found the folder "."; fix the file, or name its format with --format
     "#);
 }
 
@@ -199,15 +199,15 @@ fn flags_that_do_not_fit_together() {
     ]
     .map(|params| folder.error(&params));
     assert_snapshot!(errors.join("\n"), @r#"
-    TABLE: expected at least one table, found none
-    --name: expected the name of the decision in one line, for example my_gemm, found ""
-    --name: expected the name of the decision in one line, for example my_gemm, found "a\nb"
-    --set: expected a feature besides M, N, dtype, once, found "M"
-    --set: expected FEATURE=VALUE, found "n"
-    --features: expected each column once, found "M" twice
-    --time: expected a column that is not the choice, found "BLOCK_M"
-    --features: expected other names than those of the log's own columns; rename it in the table, found "feedback"
-    --rows: expected tables of JSON, found timings.csv
+    tables: expected at least one table, found none
+    name: expected the name of the decision in one line, for example my_gemm, found ""
+    name: expected the name of the decision in one line, for example my_gemm, found "a\nb"
+    set: expected a feature besides M, N, dtype, once, found "M"
+    set: expected FEATURE=VALUE, found "n"
+    features: expected each column once, found "M" twice
+    time: expected a column that is not the choice, found "BLOCK_M"
+    features: expected other names than those of the log's own columns; rename it in the table, found "feedback"
+    rows: expected tables of JSON, found timings.csv
     "#);
 }
 
@@ -239,7 +239,7 @@ fn times_of_nanoseconds_without_a_unit_are_a_question() {
     let folder = Folder::new();
     let mut params = folder.table("t.csv", "n,choice,real\n1,a,2e-6\n2,a,1e-6\n3,a,4\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("real"));
-    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and times that are mostly below 5 ns if they are in milliseconds"#);
+    assert_snapshot!(folder.error(&params), @r#"unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and times that are mostly below 5 ns if they are in milliseconds"#);
     params.unit = Some(ah_import::Unit::MS);
     assert!(folder.log(&params).ends_with("1,a,0.000002\n2,a,0.000001\n3,a,4\n"));
 }
@@ -273,10 +273,10 @@ fn each_row_may_name_its_unit() {
     let folder = Folder::new();
     let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("a_ms,b_us"));
-    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns a_ms, b_us"#);
+    assert_snapshot!(folder.error(&params), @r#"unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns a_ms, b_us"#);
     let mut params = ImportParams { wide: true, ..folder.table("wide.csv", "n,sort_ns,hash_ns\n1,20,30\n") };
     (params.features, params.choice, params.time) = (names("n"), Vec::new(), Vec::new());
-    assert_snapshot!(folder.error(&params), @r#"--unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns sort_ns, hash_ns"#);
+    assert_snapshot!(folder.error(&params), @r#"unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns sort_ns, hash_ns"#);
 }
 
 /// An import once replaced `train.txt.partial`, whoever wrote it.
@@ -316,5 +316,5 @@ fn an_empty_list_has_no_columns() {
     let folder = Folder::new();
     let mut params = folder.table("t.json", "[]");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("ms"));
-    assert!(folder.error(&params).ends_with("there is no column \"n\"; the table has none"));
+    assert!(folder.error(&params).ends_with(", which has none, found \"n\""));
 }

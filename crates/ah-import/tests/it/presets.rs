@@ -1,4 +1,4 @@
-//! The files of tools: each is recognized, and gives the log that its tool means. pytest-benchmark, Google Benchmark and hyperfine wrote
+//! The files of tools: each is recognized, and gives the log that its tool means. pytest-benchmark, Google Benchmark, hyperfine and Criterion wrote
 //! their files. The others were typed after the tools' documented formats, and no tool has written them yet.
 
 use ah_import::{ImportParams, import, preset_text};
@@ -67,6 +67,7 @@ fn files_that_the_tools_wrote() {
             Flags { choice: "level", ..Flags::default() },
             (4, 2, 2, 20, 0, 0),
         ),
+        ("criterion", "criterion", Flags::default(), (6, 3, 2, 6, 0, 0)),
     ] {
         let folder = Folder::new();
         let params = ImportParams { tables: vec![sample(file)], ..params(&folder, &flags) };
@@ -197,7 +198,7 @@ fn tuners() {
 #[test]
 fn a_preset_can_be_printed_and_a_wrong_one_is_refused() {
     assert!(preset_text("hyperfine").unwrap().contains("time = [\"times\"]"));
-    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"--tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, cutlass-profiler, go-bench, google-benchmark, hipblaslt-bench, hyperfine, jmh, jmh-csv, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, pytest-benchmark, t4, kernel-tuner, triton, and 1 more, found "hyperfin"; did you mean "hyperfine"?"#);
+    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, hipblaslt-bench, hyperfine, jmh, jmh-csv, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, pytest-benchmark, t4, kernel-tuner, and 2 more, found "hyperfin"; did you mean "hyperfine"?"#);
     let folder = Folder::new();
     let mut params = folder.table("t.csv", "M,N,dtype,BLOCK_M,num_warps,ms\n1,1,a,1,1,1\n");
     params.tool = Some("jmh".to_owned());
@@ -205,7 +206,7 @@ fn a_preset_can_be_printed_and_a_wrong_one_is_refused() {
     params.tool = None;
     params.name_pattern = Some("a(b".to_owned());
     assert!(
-        folder.error(&params).starts_with("--name-pattern: expected a regular expression with named groups")
+        folder.error(&params).starts_with("name_pattern: expected a regular expression with named groups")
     );
     params.name_pattern = Some("(?<way>b)".to_owned());
     params.name_column = Some("dtype".to_owned());

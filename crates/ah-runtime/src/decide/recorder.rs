@@ -77,13 +77,9 @@ impl Recorder {
         let no_folder = || Error::Usage("no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned());
         let path = self.path.as_deref().ok_or_else(no_folder)?;
         files::expect_regular(path).map_err(Error::io(path, "open"))?;
-        let opened = LogWriter::open(path, &metadata(), schema, Some(files::PATIENCE));
-        let (writer, torn) = opened.map_err(|error| match error {
-            Error::Metadata { path, other, differences, .. } => {
-                Error::Metadata { path, other, differences, hint: "set another AUTOHEURISTIC_LOG_PATH" }
-            }
-            error => error,
-        })?;
+        let elsewhere = "set another AUTOHEURISTIC_LOG_PATH";
+        let opened = LogWriter::open(path, &metadata(), schema, Some(files::PATIENCE), elsewhere);
+        let (writer, torn) = opened?;
         if let Some(torn) = torn {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }

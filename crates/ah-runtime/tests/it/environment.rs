@@ -158,7 +158,12 @@ fn a_run_that_was_asked_to_collect_and_cannot_warns_once_without_a_logger() {
     let other = folder.path().join("other.txt");
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::write(&other, text.replace(r#""fallback":["orig"]"#, r#""fallback":["pad"]"#)).unwrap();
+    let [of_mm, packed] = ["mm.txt", "packed.txt"].map(|name| folder.path().join(name));
+    std::fs::write(&of_mm, text.replacen("pad_mm", "mm", 1)).unwrap();
+    std::fs::write(&packed, b"\x1f\x8b\x08").unwrap();
     for (path, reason) in [
+        (of_mm, "this run measures pad_mm; set another AUTOHEURISTIC_LOG_PATH"),
+        (packed, "unpack it, or set another AUTOHEURISTIC_LOG_PATH"),
         (
             other,
             r#"autoheuristic_rs.fallback (log: ["pad"], other: ["orig"]); set another AUTOHEURISTIC_LOG_PATH"#,

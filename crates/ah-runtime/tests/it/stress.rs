@@ -208,7 +208,7 @@ fn stress(duration: Duration) {
             let first = std::fs::read_to_string(&path).unwrap();
             let metadata: Metadata = serde_json::from_str(first.lines().next().unwrap()).unwrap();
             let schema = Schema::new(metadata.numerical_features.iter().map(Feature::numerical)).unwrap();
-            LogWriter::open(&path, &metadata, &schema, None).unwrap();
+            LogWriter::open(&path, &metadata, &schema, None, "write to another file (-o)").unwrap();
             log::read(&[&path]).unwrap()
         };
         let kernels: Vec<usize> =

@@ -293,7 +293,7 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
         let (least, inputs) = (table::enough(table.inputs.len()), table.inputs.len());
         warnings.push(format!(
             "{rare} of {choices} choices are not learned, because fewer than {least} of {inputs} inputs measure them: {}; \
-             measure them on more inputs, or mend their names",
+             measure them on more inputs, or fix their names",
             listed(table.rare())
         ));
     }
@@ -329,7 +329,7 @@ fn named_fallback(
     let has_times = inputs.clone().any(|input| table.is_usable(input));
     if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {
         return Err(Error::TooLittle(format!(
-            "expected times of the fallback {:?}, but it failed on all {} inputs; mend its command and measure again, or \
+            "expected times of the fallback {:?}, but it failed on all {} inputs; fix its command and measure again, or \
              name another choice with --fallback",
             table.choices[id.index()],
             inputs.filter(|&input| table.cell(input, id).is_some()).count()

@@ -110,17 +110,17 @@ pub fn check_names(optimization: &Optimization, dimensions: &[String], logged: &
 /// out alone.
 pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), Error> {
     let by_dimensions = [
-        ("--test-split dims", given.test_split == Some(SplitBy::Dims)),
-        ("--promise by-dimensions", given.promise == Some(PromiseMode::ByDimensions)),
+        ("test_split", "dims", given.test_split == Some(SplitBy::Dims)),
+        ("promise", "by-dimensions", given.promise == Some(PromiseMode::ByDimensions)),
     ];
     let dimensions = &given.dimensions;
-    match by_dimensions.into_iter().find(|(_, asked)| *asked) {
-        Some((flag, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
-            Err(Error::parameter(
-                flag,
-                "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml)",
-                if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) },
-            ))
+    match by_dimensions.into_iter().find(|(.., asked)| *asked) {
+        Some((field, mode, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
+            let expected = format!(
+                "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml) for {mode}"
+            );
+            let found = if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) };
+            Err(Error::parameter(field, expected, found))
         }
         _ => Ok(()),
     }

@@ -14,8 +14,9 @@ pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), Error> {
         if log.schema.slot(name).is_none() {
             let known: Vec<&String> = log.schema.features().iter().map(|f| &f.name).collect();
             let (listed, proposal) = (listed(&known), did_you_mean(name, &known));
-            let what = format!("--exclude: unknown feature {name:?}; the features are {listed}{proposal}");
-            return Err(Error::Usage(what));
+            let (expected, found) =
+                (format!("features of the log ({listed})"), format!("{name:?}{proposal}"));
+            return Err(Error::parameter("exclude", expected, found));
         }
     }
     let kept: Vec<usize> =

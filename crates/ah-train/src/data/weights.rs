@@ -66,7 +66,7 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     if unused > 0 && unused == weights.len() {
         let names = schema.features().iter().map(|feature| feature.name.as_str());
         let expected = format!("inputs of the log, each by {}", listed(names));
-        return Err(Error::parameter("--weights", &expected, format_args!("{unused} lines that name none")));
+        return Err(Error::parameter("weights", &expected, format_args!("{unused} lines that name none")));
     }
     let mut warnings = Vec::new();
     if unlisted > 0 {

@@ -44,7 +44,7 @@ fn wrong_inputs_are_named() {
         ]
         .join("\n")
     );
-    assert!(matches!(explain(&model, &input("m"), &[]), Err(Error::Parameter { .. })));
+    assert!(matches!(explain(&model, &input("m"), &[]), Err(Error::Usage(_))));
 }
 
 /// It was once said to have a category that training never saw.

@@ -77,7 +77,7 @@ fn read_columns(
     let mut record = csv::ByteRecord::new();
     let mut reader = csv::ReaderBuilder::new();
     let read = reader.has_headers(false).from_reader(line).read_byte_record(&mut record);
-    read.map_err(|e| Fault::new("a CSV header", e.to_string(), "mend it"))?;
+    read.map_err(|e| Fault::new("a CSV header", e.to_string(), "fix it"))?;
     let (mut columns, mut schema) = (Vec::with_capacity(record.len()), Schema::default());
     for name in &record {
         let name = String::from_utf8_lossy(name).into_owned();
@@ -102,7 +102,7 @@ fn read_columns(
         None => Ok((columns, schema)),
         Some(name) => {
             let found = format!("the columns {}", listed(&columns));
-            let hint = "add it, or mend the metadata in line 1";
+            let hint = "add it, or fix the metadata in line 1";
             Err(Fault::new(format!("a column {}", quoted(name)), found, hint))
         }
     }

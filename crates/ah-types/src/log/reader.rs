@@ -76,7 +76,7 @@ impl<'a, R: Read> OpenLog<'a, R> {
 
 /// Reads the rows of all logs.
 fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result<Log, Error> {
-    let first = logs.first().unwrap_or_else(|| panic!("give at least one log"));
+    let first = logs.first().ok_or_else(|| Error::parameter("logs", "at least one log", "none"))?;
     let (mut metadata, mut schema) = (first.head.metadata.clone(), first.head.schema.clone());
     let first_path = first.path.to_owned();
     let devices: Vec<LoggedDevice> = logs.iter().map(|log| LoggedDevice::new(&log.head.metadata)).collect();
@@ -183,6 +183,7 @@ fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Resu
         path: path.to_owned(),
         other: first_path.display().to_string(),
         differences: found,
-        hint: "their features differ, or they come from devices that no feature distinguishes; train on each log separately",
+        hint: "their features differ, or they come from devices that no feature distinguishes; train on each log separately"
+            .to_owned(),
     })
 }

@@ -32,6 +32,8 @@ pub struct LogWriter {
     schema: Schema,
     /// The longest wait for the lock; `None` waits without limit.
     patience: Option<Duration>,
+    /// How a user of this program names another log.
+    elsewhere: &'static str,
 }
 
 impl LogWriter {
@@ -43,6 +45,7 @@ impl LogWriter {
     /// such a log stays unchanged.
     ///
     /// This call and every append wait at most `patience` for another process's lock; with `None` they wait without limit.
+    /// Errors advise `elsewhere`, which is how a user of this program names another log: "write to another file (-o)".
     ///
     /// # Errors
     /// [`Error::Metadata`] names each key that differs with both values; [`Error::Malformed`] means
@@ -52,13 +55,14 @@ impl LogWriter {
         metadata: &Metadata,
         schema: &Schema,
         patience: Option<Duration>,
+        elsewhere: &'static str,
     ) -> Result<(Self, Option<String>), Error> {
         if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(Error::io(path, "make the folder of"))?;
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = file.map_err(Error::io(path, "open"))?;
-        let mut writer = Self { path: path.to_owned(), file, schema: schema.clone(), patience };
+        let mut writer = Self { path: path.to_owned(), file, schema: schema.clone(), patience, elsewhere };
         let cut = writer.locked(|writer| writer.resume(metadata))?;
         Ok((writer, cut))
     }
@@ -117,7 +121,7 @@ impl LogWriter {
     fn append_rows(&mut self, rows: &str) -> Result<(), Error> {
         self.locked(|writer| {
             // Another process may have been killed during its write since this one opened the log.
-            cut_torn_line(&mut writer.file).map_err(Error::io(&writer.path, "mend"))?;
+            cut_torn_line(&mut writer.file).map_err(Error::io(&writer.path, "repair"))?;
             writer.append(rows)
         })
     }
@@ -154,12 +158,12 @@ impl LogWriter {
         }
         if begin.len() < head.len() && head.as_bytes().starts_with(&begin) {
             // The remainder of a crash in the first write.
-            self.file.set_len(0).map_err(Error::io(&self.path, "mend"))?;
+            self.file.set_len(0).map_err(Error::io(&self.path, "repair"))?;
             self.append(&head)?;
             return Ok(Some(String::from_utf8_lossy(&begin).into_owned()));
         }
         if begin.starts_with(GZIP) {
-            let why = "it is packed with gzip; unpack it, or write to another file (-o)";
+            let why = format!("it is packed with gzip; unpack it, or {}", self.elsewhere);
             let source = std::io::Error::new(ErrorKind::Unsupported, why);
             return Err(Error::io(&self.path, "append")(source));
         }
@@ -173,7 +177,7 @@ impl LogWriter {
         }
         self.agree(&found.metadata, metadata)?;
         self.schema = found.schema;
-        cut_torn_line(&mut self.file).map_err(Error::io(&self.path, "mend"))
+        cut_torn_line(&mut self.file).map_err(Error::io(&self.path, "repair"))
     }
 
     /// Appends all of `text`, or nothing.
@@ -198,8 +202,9 @@ impl LogWriter {
         if existing.name != metadata.name {
             let (expected, found) = (whole(&metadata.name), whole(&existing.name));
             return Err(Error::Invalid(format!(
-                "{}: the log is of {found}, this run measures {expected}; write to another file (-o)",
-                self.path.display()
+                "{}: the log is of {found}, this run measures {expected}; {}",
+                self.path.display(),
+                self.elsewhere
             )));
         }
         let found = differences(existing, metadata);
@@ -210,7 +215,7 @@ impl LogWriter {
             path: self.path.clone(),
             other: "this run's".to_owned(),
             differences: found,
-            hint: "write to another file (-o), or use the settings that the log began with",
+            hint: format!("{}, or use the settings that the log began with", self.elsewhere),
         })
     }
 }

@@ -45,7 +45,9 @@ fn a_log_that_nobody_could_read_is_not_started() {
     let path = folder.path().join("train.txt");
     let schema = Schema::new([Feature::numerical("choice")]).unwrap();
     let metadata: Metadata = serde_json::from_str(&head(r#""choice""#, "", "")).unwrap();
-    let error = LogWriter::open(&path, &metadata, &schema, None).unwrap_err().to_string();
+    let error = LogWriter::open(&path, &metadata, &schema, None, "write to another file (-o)")
+        .unwrap_err()
+        .to_string();
     assert!(error.contains(r#"a feature named "choice""#), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"");
 }

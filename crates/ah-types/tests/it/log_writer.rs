@@ -19,7 +19,8 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, Error> {
         ..Collection::default()
     };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);
-    LogWriter::open(path, &metadata, &schema, patience).map(|(writer, _)| writer)
+    LogWriter::open(path, &metadata, &schema, patience, "write to another file (-o)")
+        .map(|(writer, _)| writer)
 }
 
 const ROWS: usize = 40;

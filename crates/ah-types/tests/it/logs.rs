@@ -136,7 +136,7 @@ fn bad_rows_can_be_passed_over_and_are_counted() {
     assert_eq!((log.samples.len(), bad_rows.count()), (2, 3));
     assert!(
         bad_rows.to_string().contains(
-            "found \"-1\"; mend the row, or pass over such rows with --skip-bad-rows (2 such rows); "
+            "found \"-1\"; fix the row, or pass over such rows with --skip-bad-rows (2 such rows); "
         )
     );
 }
@@ -182,11 +182,13 @@ fn context(m: u32) -> Context {
 fn what_is_appended_reads_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deeper/train.txt");
-    let (mut writer, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (mut writer, cut) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     assert!(cut.is_none() && writer.read().unwrap().is_none());
     writer.append_input(&context(1), [("a", 0.1), ("b,\"c\"", f64::INFINITY)]).unwrap();
     drop(writer);
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (mut writer, _) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     assert_eq!(*writer.read().unwrap().unwrap().inputs[0].text, *log::context_text(&context(1), &schema()));
     writer.append_input(&context(2), [("a", 1.0 / 3.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
@@ -201,13 +203,15 @@ fn what_is_appended_reads_back() {
 fn a_torn_line_is_cut_and_returned() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (mut writer, _) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     writer.append_input(&context(1), [("a", 0.5)]).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let mut torn = whole.clone();
     torn.extend_from_slice(b"2,\"a \"\"qu");
     std::fs::write(&path, torn).unwrap();
-    let (_, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (_, cut) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     assert_eq!(cut.as_deref(), Some("2,\"a \"\"qu"));
     assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
@@ -216,7 +220,8 @@ fn a_torn_line_is_cut_and_returned() {
 fn a_line_torn_by_another_process_is_cut_before_the_next_append() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (mut writer, _) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     other.write_all(b"2,\"a \"\"qu").unwrap();
     writer.append_input(&context(1), [("a", 0.5)]).unwrap();
@@ -226,14 +231,20 @@ fn a_line_torn_by_another_process_is_cut_before_the_next_append() {
 }
 
 #[test]
+fn no_log_is_an_error() {
+    let error = log::read(&[] as &[&Path]).unwrap_err();
+    assert_eq!(error.to_string(), "logs: expected at least one log, found none");
+}
+
+#[test]
 fn appending_needs_agreeing_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     let mut other = metadata(2);
     other.collection.as_mut().unwrap().timing.as_mut().unwrap().max_samples = 7;
     other.collection.as_mut().unwrap().tool = "test 2".into();
-    let error = LogWriter::open(&path, &other, &schema(), None).unwrap_err();
+    let error = LogWriter::open(&path, &other, &schema(), None, "write to another file (-o)").unwrap_err();
     let Error::Metadata { differences, .. } = &error else { panic!("{error}") };
     let keys: Vec<_> = differences.iter().map(ToString::to_string).collect();
     let timing = "autoheuristic_rs.timing.max_samples (log: 30, other: 7)";
@@ -244,11 +255,12 @@ fn appending_needs_agreeing_metadata() {
 fn a_torn_head_is_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     let whole = std::fs::read(&path).unwrap();
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
-        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+        let (_, cut) =
+            LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
         assert_eq!(cut.unwrap_or_default().as_bytes(), &whole[..length]);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
     }
@@ -273,7 +285,9 @@ fn files_that_are_no_such_log_stay_unchanged() {
         std::fs::write(&path, &content).unwrap();
         // The features have another order than in the log, so that no case is merely a torn head.
         let own = Schema::new(schema().features().iter().rev().cloned()).unwrap();
-        let error = LogWriter::open(&path, &metadata(1), &own, None).expect_err(name).to_string();
+        let error = LogWriter::open(&path, &metadata(1), &own, None, "write to another file (-o)")
+            .expect_err(name)
+            .to_string();
         assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
         let _ = writeln!(text, "{name}: {}", error.replace(&format!("{}/", folder.path().display()), ""));
     }
@@ -287,7 +301,8 @@ fn appending_keeps_the_order_of_columns_that_is_there() {
     let json = serde_json::to_string(&metadata(1)).unwrap();
     // The row in the middle is bad: only reading reports it.
     let path = write(folder.path(), &format!("{json}\nk,m,dtype,choice,feedback\n2,one,x,a,0.5\n"));
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (mut writer, _) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     writer.append_input(&Context::new().with("m", 1).with("k", 2).with("dtype", "x"), [("a", 0.5)]).unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().ends_with("\n2,one,x,a,0.5\n2,1,x,a,0.5\n"));
     assert!(writer.read().is_err());
@@ -297,7 +312,8 @@ fn appending_keeps_the_order_of_columns_that_is_there() {
 fn opening_a_large_log_costs_no_more_than_a_small_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+    let (mut writer, _) =
+        LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
     writer.append_input(&context(1), (0..20_000).map(|i| ("a", 1.0 + f64::from(i)))).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let (_, rows) = text.split_once("feedback\n").unwrap();
@@ -312,7 +328,8 @@ fn opening_a_large_log_costs_no_more_than_a_small_one() {
         start.elapsed()
     };
     let opening = timed(&mut || {
-        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+        let (_, cut) =
+            LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
         assert_eq!(cut.as_deref(), Some("1,\"torn"));
     });
     let reading = timed(&mut || assert_eq!(log::read(&[&path]).unwrap().inputs.len(), 1));
@@ -421,7 +438,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("train.txt");
-        let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
+        let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None, "write to another file (-o)").unwrap();
         writer.append_input(&context(1), times.iter().map(|x| ("a", *x))).unwrap();
         let read = log::read(&[&path]).unwrap().samples;
         prop_assert_eq!(
@@ -499,7 +516,8 @@ fn a_log_says_which_features_are_integers() {
     let features = [Feature { integer: true, ..Feature::numerical("n") }, Feature::numerical("load")];
     let schema = Schema::new(features).unwrap();
     let metadata = Metadata::new("toy", &schema, vec!["a".into(), "b".into()], Collection::default());
-    let (mut writer, _) = LogWriter::open(&path, &metadata, &schema, None).unwrap();
+    let (mut writer, _) =
+        LogWriter::open(&path, &metadata, &schema, None, "write to another file (-o)").unwrap();
     writer.append_input(&Context::new().with("n", 3).with("load", 2.0), [("a", 1.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
     assert_eq!(log.schema.features().iter().map(|f| f.integer).collect::<Vec<_>>(), [true, false]);

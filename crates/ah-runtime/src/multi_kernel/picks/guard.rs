@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A condition on one feature's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 #[serde(rename_all = "lowercase", expecting = "expected exactly one kind of guard")]
 pub enum Guard {
     /// This category.

@@ -31,7 +31,7 @@ def choose(n, tests, span, itemsize):
             if tests_itemsize_n <= 0.013104:
                 return "loop"  # 63, 1.047, 2.283
             if tests <= 10 or float(span) > 32.0 * (float(n) + tests) + 1048576.0:
-                return "today"  # 182, 1.150, 2.129
+                return "today"  # 49, 1.063, 1.276
             return "table"  # 135, 1.007, 1.196
         if span > 1910000:
             tests_itemsize_n = float(tests) * itemsize / n if n else math.nan
@@ -44,23 +44,23 @@ def choose(n, tests, span, itemsize):
             if tests <= 120:
                 return "loop"  # 56, 1.001, 1.017
             if float(span) > 32.0 * (float(n) + tests) + 1048576.0:
-                return "today"  # 46, 1.348, 7.783
+                return "today"  # 38
             return "table"  # 46, 1.000, 1.000
         if span > 36500:
             if float(span) > 32.0 * (float(n) + tests) + 1048576.0:
-                return "today"  # 470, 3.192, 46.120
+                return "today"  # 30
             return "table"  # 470, 1.008, 2.137
         # n*tests*itemsize
         n_tests_itemsize = float(n) * tests * itemsize
         if n_tests_itemsize <= 905600.0:
             if float(span) > 32.0 * (float(n) + tests) + 1048576.0:
-                return "today"  # 803, 1.243, 12.570
+                return "today"  # no training input here; the fallback keeps the promise
             return "table"  # 803, 1.006, 2.368
         # tests*itemsize
         tests_times_itemsize = float(tests) * itemsize
         if tests_times_itemsize > 167.0:
             if n > 10500 or tests > 5170 or float(span) > 32.0 * (float(n) + tests) + 1048576.0:
-                return "today"  # 1473, 1.037, 14.480
+                return "today"  # 1123, 1.015, 2.165
             return "table"  # 350, 1.008, 1.477
         # min(tests,span)
         min_tests_span = span if span < tests else tests

@@ -16,28 +16,44 @@ use crate::names::Names;
 /// What training saw on the paths that end here.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence {
-    samples: u64,
-    /// The sum over the samples.
+    /// The training inputs.
+    inputs: u64,
+    /// Those for which the figures are.
+    pub timed: u64,
+    /// The sum over `timed`.
     log_slowdown: f64,
     worst: f64,
 }
 
 impl Evidence {
-    fn new(leaf: &Leaf, ranked: &RankedChoice) -> Self {
-        let log_slowdown = ranked.slowdown.ln() * leaf.samples as f64;
-        Self { samples: leaf.samples, log_slowdown, worst: ranked.worst }
+    /// Returns the evidence for a choice on so many inputs of a leaf. The leaf's figures are those of all its inputs.
+    fn new(leaf: &Leaf, ranked: &RankedChoice, inputs: u64) -> Self {
+        match inputs == leaf.samples {
+            true => {
+                let log_slowdown = ranked.slowdown.ln() * inputs as f64;
+                Self { inputs, timed: inputs, log_slowdown, worst: ranked.worst }
+            }
+            false => Self { inputs, timed: 0, log_slowdown: 0.0, worst: 1.0 },
+        }
     }
 
     fn pooled(self, other: Self) -> Self {
-        let (samples, log_slowdown) = (self.samples + other.samples, self.log_slowdown + other.log_slowdown);
-        Self { samples, log_slowdown, worst: self.worst.max(other.worst) }
+        Self {
+            inputs: self.inputs + other.inputs,
+            timed: self.timed + other.timed,
+            log_slowdown: self.log_slowdown + other.log_slowdown,
+            worst: self.worst.max(other.worst),
+        }
     }
 
-    /// Returns it in words; the first of a file says what the numbers are.
-    pub fn words(self, is_first: bool) -> String {
+    /// Returns it in words; the first of a file says what the numbers are. `untested` is what the promise does without an input.
+    pub fn words(self, is_first: bool, untested: &str) -> String {
+        if self.inputs == 0 {
+            return format!("no training input here{untested}");
+        }
         let inputs = if is_first { " inputs" } else { "" };
-        let mut text = format!("{}{inputs}", self.samples);
-        let slowdown = (self.log_slowdown / self.samples as f64).exp();
+        let mut text = format!("{}{inputs}", self.inputs);
+        let slowdown = (self.log_slowdown / self.timed as f64).exp();
         if slowdown.is_finite() {
             text += &format!(", {slowdown:.3}{}", if is_first { " of the best time" } else { "" });
             if self.worst.is_finite() {
@@ -325,21 +341,25 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Adds the steps of a leaf: a condition for each choice that may not run here, as far as it changes the pick.
     fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) {
         let model = self.model;
-        let mut asked = None;
+        let (mut asked, mut lacking) = (None, BTreeSet::new());
         let picked = leaf.choose_eligible(model.fallback, |choice| {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
                 return true;
             };
             let truth = facts.range(condition);
-            if truth.decided() != Some(true) && truth.has(1.0) && !facts.rules_out(condition) {
+            let is_true = truth.decided() == Some(true);
+            if !is_true && truth.has(1.0) && !facts.rules_out(condition) {
                 asked.get_or_insert(condition);
+            } else if !is_true {
+                lacking.insert(choice);
             }
-            truth.decided() == Some(true)
+            is_true
         });
         if let Some(condition) = asked {
             return self.split(condition, true, facts, |this, _, facts| this.leaf(leaf, facts));
         }
-        let evidence = picked.map(|ranked| Evidence::new(leaf, ranked));
+        let inputs = leaf.inputs_without(|choice| lacking.contains(&choice));
+        let evidence = picked.map(|ranked| Evidence::new(leaf, ranked, inputs));
         let outcome = picked.map_or(Outcome::Decline, |ranked| Outcome::Choice(ranked.choice));
         self.steps.push(Step::Return(outcome, evidence));
     }

@@ -52,7 +52,8 @@ impl<'a> Lines<'a> {
                         && self.language.in_one_line
                     {
                         let open = open.trim_end_matches('{');
-                        self.with_evidence(format!("{open}{}", self.result(outcome, false)), evidence);
+                        let line = format!("{open}{}", self.result(outcome, false));
+                        self.with_evidence(line, outcome, evidence);
                         continue;
                     }
                     self.lines.push(open);
@@ -63,16 +64,23 @@ impl<'a> Lines<'a> {
                 }
                 Step::Return(outcome, evidence) => {
                     let statement = self.result(*outcome, tail && at + 1 == steps.len());
-                    self.with_evidence(format!("{indent}{statement}"), *evidence);
+                    self.with_evidence(format!("{indent}{statement}"), *outcome, *evidence);
                 }
             }
         }
     }
 
-    fn with_evidence(&mut self, line: String, evidence: Option<crate::body::Evidence>) {
+    fn with_evidence(&mut self, line: String, outcome: Outcome, evidence: Option<crate::body::Evidence>) {
         let gap = if self.language.is_typed { " " } else { "  " };
-        let words = evidence.map(|evidence| evidence.words(!self.has_evidence));
-        self.has_evidence |= words.is_some();
+        let untested = match (&self.model.promise, outcome) {
+            (None, _) => "",
+            (_, Outcome::Choice(choice)) if Some(choice) != self.model.fallback => {
+                "; the promise does not cover it"
+            }
+            _ => "; the fallback keeps the promise",
+        };
+        let words = evidence.map(|evidence| evidence.words(!self.has_evidence, untested));
+        self.has_evidence |= evidence.is_some_and(|evidence| evidence.timed > 0);
         let comment = words.map(|words| format!("{gap}{}", self.language.commented(&words)));
         self.lines.push(line + &comment.unwrap_or_default());
     }
@@ -91,6 +99,9 @@ impl<'a> Lines<'a> {
         self.lines.push("    ".repeat(level) + &(self.language.assign)(name, ty, value));
     }
 }
+
+/// Of fewer held-out inputs, the loss is a range, as in the summary of a training.
+const PRECISE: f64 = 300.0;
 
 /// Returns what a file says of its model, a sentence a line.
 pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> Vec<String> {
@@ -122,10 +133,20 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
         if let (Some(speedup), Some(fallback)) = (figure("speedup_over_fallback"), judged) {
             line += &format!("{speedup:.2} times as fast as always {fallback}, ");
         }
-        lines.push(format!(
-            "{line}{} slower than the best choice ({worst:.2} times at worst).",
-            percent(slowdown - 1.0)
-        ));
+        // Of few inputs the loss is a range.
+        let range = model.provenance.metrics.get("held_out_range").filter(|_| inputs < PRECISE);
+        let range = range.filter(|_| model.purpose.objective == Objective::default());
+        let end = |key| range?.get(key)?.as_f64();
+        let loss = match (end("low"), end("high")) {
+            (Some(low), Some(high)) => format!(
+                "{:.1} to {} ({} here)",
+                (low - 1.0) * 100.0,
+                percent(((high - 1.0) * 1e3).round() / 1e3),
+                percent(slowdown - 1.0)
+            ),
+            _ => percent(slowdown - 1.0),
+        };
+        lines.push(format!("{line}{loss} slower than the best choice ({worst:.2} times at worst)."));
         if let Some(plain) = figure("plain_slowdown").filter(|plain| plain - slowdown >= 0.002) {
             lines.push(format!(
                 "These figures are of a program that names what it offers; `choose` alone is {} slower than the best choice.",

@@ -148,6 +148,13 @@ impl Leaf {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
+    /// Returns at most how many of the leaf's training inputs could run none of the choices for which `lacks` is true: a choice that was
+    /// measured on an input could run there.
+    pub fn inputs_without(&self, lacks: impl Fn(ChoiceId) -> bool) -> u64 {
+        let lacking = self.ranking.iter().filter(|ranked| lacks(ranked.choice));
+        lacking.map(|ranked| self.samples.saturating_sub(ranked.measured)).min().unwrap_or(self.samples)
+    }
+
     /// Returns true if training measured this choice on [nearly every input](RankedChoice::expected) of the leaf.
     pub fn is_expected(&self, choice: ChoiceId) -> bool {
         self.ranked(choice).is_some_and(|ranked| ranked.expected)

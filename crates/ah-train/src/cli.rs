@@ -7,7 +7,6 @@ use ah_import::ImportParams;
 
 use clap::{Arg, Args, Parser, Subcommand};
 
-use crate::adapt::AdaptParams;
 use crate::params::Params;
 
 /// Learn from a log which choice to take, and generate the code that takes it.
@@ -53,13 +52,6 @@ Examples:
   A page for a browser:
     ah-train report model.json train.txt -o report.html";
 
-const ADAPT_EXAMPLES: &str = "\
-Examples:
-  A model of another device, and 200 inputs that were measured here:
-    ah-train adapt model.json here.txt
-  With a promise of at most 2 %:
-    ah-train adapt model.json here.txt --max-risk 2% -o here.json";
-
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   Each row has a shape, two columns that make up the choice, and a time:
@@ -77,8 +69,6 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Write a page about a model on logs: gain, promise, maps, the tree, the worst inputs
     Report(ReportArgs),
-    /// Adapt a model to another device or to other shapes, by a few inputs that were measured there
-    Adapt(AdaptArgs),
     /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
     Import(Box<ImportArgs>),
 }
@@ -166,19 +156,6 @@ pub struct ReportArgs {
     /// Where to write the page.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
-}
-
-#[derive(Args)]
-#[command(after_help = ADAPT_EXAMPLES)]
-pub struct AdaptArgs {
-    #[command(flatten)]
-    pub params: AdaptParams,
-    /// Where to write the adapted model.
-    #[arg(long, short, default_value = "adapted.json", value_name = "FILE")]
-    pub output: PathBuf,
-    /// Print JSON instead of sentences.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Args)]

@@ -16,12 +16,9 @@
 //! 7. write: the model that ships is learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
-//! [`adapt`](fn@adapt) judges a finished model on a log of another device or of other shapes beside one learned from it.
-//!
 //! Each file uses only files of earlier steps, and `error`, `params` and `setting`.
 #![forbid(unsafe_code)]
 
-mod adapt;
 #[cfg(feature = "cli")]
 mod cli;
 mod data;
@@ -48,10 +45,12 @@ pub mod tool;
 mod train;
 mod tree;
 
-pub use adapt::{AdaptParams, Adaptation, adapt};
 pub use ah_model::{Error, Target};
 pub use explain::explain;
-pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, TestReport, evaluate};
+pub use judge::{
+    Advice, Baseline, BaselineComparison, Evaluation, Gain, Metrics, Range, Reason, TestReport, Verdict,
+    evaluate,
+};
 pub use overhead::Overhead;
 pub use params::{LearnerKind, MaxRisk, Params, Size, SplitBy};
 pub use plan::TrainPlan;

@@ -79,6 +79,16 @@ impl Prepared {
         decisions::decide(model, self.learning.features.base(), &self.judging, inputs, &self.plan.call_site)
     }
 
+    /// Returns what the inputs of these decisions are held out by, where several are held out together; else nothing.
+    pub fn keys(&self, judged: &[JudgedInput]) -> Vec<String> {
+        let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+        match self.plan.test_split {
+            SplitBy::Input if self.learning.neighbourhoods.is_none() => Vec::new(),
+            SplitBy::Input => self.learning.keys(SplitBy::Neighbours, &inputs),
+            by => self.learning.keys(by, &inputs),
+        }
+    }
+
     /// Returns the model's fallback in the table to judge by.
     pub fn judging_fallback(&self, model: &Model) -> ChoiceId {
         let name = model.fallback.map(|fallback| model.choice_name(fallback));

@@ -7,7 +7,7 @@ use ah_types::log::Source;
 use serde_json::{Value, json};
 
 use crate::data::Dataset;
-use crate::judge::TestReport;
+use crate::judge::{TestReport, Verdict};
 use crate::prepared::Prepared;
 use crate::promise::{Ladder, Recipe};
 use crate::search::Portfolio;
@@ -40,6 +40,7 @@ pub fn provenance(
     recipe: &Recipe<'_>,
     ladder: &Ladder,
     held_out: &TestReport,
+    verdict: &Verdict,
     portfolio: Option<&Portfolio>,
     model: &Model,
 ) -> Provenance {
@@ -61,10 +62,13 @@ pub fn provenance(
     }
     let mut metrics = json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
+        "verdict": verdict,
         "train_inputs": held_out.train_inputs,
         "cross_validated_slowdown": ladder.rung().slowdown,
         "sizes": ladder,
         "held_out": held_out.evaluation.comparison.model,
+        "held_out_range": held_out.evaluation.comparison.range,
+        "held_out_by_halves": held_out.evaluation.comparison.slowdown_by_halves,
         "held_out_always_deciding": held_out.always,
         "held_out_by_input": held_out.by_input,
         "always_fallback": held_out.evaluation.comparison.always_fallback,

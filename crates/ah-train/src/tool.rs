@@ -9,9 +9,7 @@ use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, SourceRecord, T
 use clap::CommandFactory as _;
 use serde_json::json;
 
-use crate::cli::{
-    AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TrainArgs,
-};
+use crate::cli::{Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TrainArgs};
 use crate::judge::Evaluation;
 use crate::{TrainedModel, report};
 
@@ -33,7 +31,6 @@ pub fn main() -> ExitCode {
         Some(Command::Evaluate(args)) => evaluate(args).map(|()| exit::SUCCESS),
         Some(Command::Explain(args)) => explain(args).map(|()| exit::SUCCESS),
         Some(Command::Report(args)) => report(args).map(|()| exit::SUCCESS),
-        Some(Command::Adapt(args)) => adapt(args).map(|()| exit::SUCCESS),
         Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
     });
@@ -305,24 +302,6 @@ fn report(args: &ReportArgs) -> Result<(), Error> {
 fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Error> {
     report::page::write(model, evaluation, path)?;
     status(&format!("wrote {}\n", path.display()));
-    Ok(())
-}
-
-fn adapt(args: &AdaptArgs) -> Result<(), Error> {
-    let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
-    keep_inputs("output", &args.output, &read)?;
-    keep_foreign("output", &args.output, Model::FORMAT)?;
-    let adaptation = crate::adapt(&args.params)?;
-    warn(&adaptation.trained.warnings);
-    adaptation.model.write(&args.output)?;
-    if args.json {
-        let mut figures = json!(adaptation);
-        figures["model"] = json!(args.output);
-        stdout(&format!("{figures}\n"))?;
-    } else {
-        stdout(&report::summary::adapted(&adaptation))?;
-    }
-    status(&format!("wrote {}\n", args.output.display()));
     Ok(())
 }
 

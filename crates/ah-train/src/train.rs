@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_model::{Error, Model, Objective, Target};
+use ah_model::{Error, Model, Objective};
 
 use crate::data::Dataset;
 use crate::decisions::{self, JudgedInput};
-use crate::judge::TestReport;
+use crate::judge::{Metrics, Reason, TestReport, Verdict};
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
@@ -37,11 +37,8 @@ pub struct TrainedModel {
     pub learned_eligible: BTreeMap<String, String>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
-    /// The share of the time that a heuristic for Rust alone saves, where none pays for the slower targets.
-    pub saved_in_rust: Option<f64>,
-    /// What is taken without a promise where only one choice keeps it, or where it is dear, and the share of the time that this
-    /// saves: one choice everywhere, or else a heuristic.
-    pub saved_without_promise: Option<(Option<String>, f64)>,
+    /// What to do, and why.
+    pub verdict: Verdict,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
     /// Sentences for the user.
@@ -54,6 +51,15 @@ impl TrainedModel {
     /// Returns the choice that the model takes everywhere, if it is only one.
     pub fn constant(&self) -> Option<&str> {
         decisions::constant(&self.model, &self.plan.call_site)
+    }
+
+    /// Returns the share of the time that the same heuristic saves on held-out inputs if it always decides, where the promise is
+    /// costly.
+    pub fn cost_of_promise(&self) -> Option<f64> {
+        let objective = self.model.purpose.objective;
+        let with = over_fallback(objective, &self.held_out.evaluation.comparison.model);
+        let saved = 1.0 - over_fallback(objective, &self.held_out.always) / with;
+        (self.plan.max_risk.is_some() && saved > COSTLY).then_some(saved)
     }
 }
 
@@ -81,11 +87,11 @@ pub enum NoPromise {
     OnlyFallback(f64),
 }
 
-/// A promise that costs a greater share of the time has its price said, or is not made where nobody asked for it and nothing is left.
-const DEAR: f64 = 0.05;
+/// A promise that costs a greater share of the time is costly: the summary says what it costs, and none is made where nobody asked for
+/// it and no decision is left.
+pub const COSTLY: f64 = 0.05;
 
-/// Learns from the logs of `params`. Where the model takes one choice everywhere, or its promise is dear, learns again to say what
-/// that costs.
+/// Learns from the logs of `params`.
 ///
 /// # Errors
 /// [`Error`] in one sentence.
@@ -93,33 +99,11 @@ pub fn train(params: &Params) -> Result<TrainedModel, Error> {
     train_checked(params, |_| Ok(()))
 }
 
-/// Learns as [`train`] does if `check` accepts the plan, which the log and the optimization complete.
+/// Learns from the logs of `params` if `check` accepts the plan, which the log and the optimization complete.
 ///
 /// # Errors
 /// [`Error`] in one sentence, and the error of `check`.
 pub fn train_checked(
-    params: &Params,
-    check: impl Fn(&TrainPlan) -> Result<(), Error>,
-) -> Result<TrainedModel, Error> {
-    let start = Instant::now();
-    let trained = train_once(params, &check)?;
-    let (plan, held_out) = (&trained.plan, &trained.held_out);
-    let is_constant = trained.constant().is_some();
-    let is_dear = held_out.always.slowdown < held_out.evaluation.comparison.model.slowdown * (1.0 - DEAR);
-    if !is_constant && !is_dear {
-        return Ok(trained);
-    }
-    let with = |other: Params| Ok::<_, Error>(saved(&trained, &train_once(&other, |_| Ok(()))?));
-    let without_promise = plan.max_risk.map(|_| Params { max_risk: Some(MaxRisk::None), ..params.clone() });
-    let saved_without_promise = without_promise.map(with).transpose()?.flatten();
-    let rust = vec![Target::Rust];
-    let is_slower = is_constant && !plan.call_site.is_free() && plan.call_site.targets != rust;
-    let in_rust = is_slower.then(|| with(Params { targets: rust, ..params.clone() })).transpose()?.flatten();
-    let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
-    Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })
-}
-
-fn train_once(
     params: &Params,
     check: impl Fn(&TrainPlan) -> Result<(), Error>,
 ) -> Result<TrainedModel, Error> {
@@ -141,10 +125,19 @@ fn train_once(
     // Judge.
     let held_out = TestReport::new(&judging, &climbed, &prepared);
 
-    // Write.
     let no_promise = no_promise(&prepared, calibrated, only_fallback);
+    let constant = decisions::constant(&model, &plan.call_site);
+    let obstacle = match no_promise {
+        Some(NoPromise::TooFew { asked: true, .. }) => Some(Reason::TooFewForPromise),
+        Some(NoPromise::Unkept) => Some(Reason::PromiseUnkept),
+        _ => None,
+    };
+    let verdict = Verdict::new(&prepared, &model, constant, &held_out, ladder, obstacle);
+
+    // Write.
+    let portfolio = prepared.portfolio.as_ref();
     model.purpose = record::purpose(&prepared);
-    model.provenance = record::provenance(&judging, ladder, &held_out, prepared.portfolio.as_ref(), &model);
+    model.provenance = record::provenance(&judging, ladder, &held_out, &verdict, portfolio, &model);
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
     let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model));
@@ -160,8 +153,7 @@ fn train_once(
         learned_eligible: record::learned_eligible(learning, &model),
         model,
         is_ad_hoc: learning.ad_hoc,
-        saved_in_rust: None,
-        saved_without_promise: None,
+        verdict,
         ladder: climbed.ladder,
         portfolio: prepared.portfolio,
         held_out,
@@ -172,19 +164,9 @@ fn train_once(
     })
 }
 
-/// Returns the choice that another training takes everywhere, if it is only one, and the share of the time that it saves beside this
-/// one; `None` if it takes the same or saves nothing.
-fn saved(trained: &TrainedModel, other: &TrainedModel) -> Option<(Option<String>, f64)> {
-    let [here, there] = [trained, other].map(over_fallback);
-    let [taken, constant] = [trained, other].map(TrainedModel::constant);
-    let saved = 1.0 - there / here;
-    (saved > 0.0 && (constant.is_none() || constant != taken)).then(|| (constant.map(str::to_owned), saved))
-}
-
 /// Returns the time on held-out inputs over the fallback's, by the objective.
-pub fn over_fallback(trained: &TrainedModel) -> f64 {
-    let figures = &trained.held_out.evaluation.comparison.model;
-    match trained.model.purpose.objective {
+fn over_fallback(objective: Objective, figures: &Metrics) -> f64 {
+    match objective {
         Objective::Total => figures.total_over_fallback,
         Objective::Geomean => 1.0 / figures.speedup_over_fallback,
     }
@@ -202,7 +184,7 @@ fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
     let without = prepared.plan.without_promise();
     let with = std::mem::replace(&mut prepared.plan, without);
     let always = learn(prepared);
-    if always.ladder.rung().speedup * (1.0 - DEAR) > 1.0 {
+    if always.ladder.rung().speedup * (1.0 - COSTLY) > 1.0 {
         return (always, unasked);
     }
     prepared.plan = with;

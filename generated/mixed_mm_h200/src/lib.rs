@@ -453,7 +453,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
             let tiles_32x32 = ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0);
             if tiles_32x32 <= 134.0 {
                 if c.m < 16 {
-                    return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 36, 1.146, 1.464
+                    return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // no training input here; the promise does not cover it
                 }
                 return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 36, 1.020, 1.155
             }
@@ -466,7 +466,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return None;
         }
         if c.mat1_dtype == "torch.float16" || tiles_16x64 > 110.0 || c.m < 16 {
-            return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 41, 1.022, 1.147
+            return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 26, 1.005, 1.037
         }
         return Some(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1); // 15, 1.002, 1.038
     }
@@ -561,12 +561,12 @@ pub fn choose(c: &Context) -> Option<Choice> {
     let m_times_n = c.m as f64 * c.n as f64;
     if m_times_n <= 200000.0 {
         if c.m < 32 {
-            return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 6, 1.126, 1.214
+            return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // no training input here; the promise does not cover it
         }
         return Some(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma); // 6, 1.000, 1.000
     }
     if c.m < 32 {
-        return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2); // 3, 1.090, 1.117
+        return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2); // no training input here; the promise does not cover it
     }
     Some(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma) // 3, 1.010, 1.030
 }

@@ -319,29 +319,29 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return Some(Choice::TypeCudaPersistentRegistersThreads128Width4); // 504, 1.007, 1.064
         }
         if c.columns <= 8192 && c.columns % 2 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads128Width2); // 504, 1.007, 1.058
+            return Some(Choice::TypeCudaPersistentRegistersThreads128Width2); // 275
         }
         if c.columns <= 16384 && c.columns % 2 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads256Width2); // 504, 1.010, 1.078
+            return Some(Choice::TypeCudaPersistentRegistersThreads256Width2); // 236
         }
         if c.columns <= 16384 && c.columns % 4 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads256Width4); // 504, 1.011, 1.071
+            return Some(Choice::TypeCudaPersistentRegistersThreads256Width4); // 107
         }
         if c.columns <= 8192 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads128Width1); // 504, 1.014, 1.090
+            return Some(Choice::TypeCudaPersistentRegistersThreads128Width1); // 107
         }
         if c.columns <= 16384 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads256Width1); // 504, 1.017, 1.079
+            return Some(Choice::TypeCudaPersistentRegistersThreads256Width1); // 107
         }
         if c.columns % 2 != 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 504, 1.035, 1.216
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 1
         }
-        return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 504, 1.027, 1.192
+        return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 1
     }
     if c.columns <= 31840 {
         if c.rows <= 30 {
             if c.columns % 4 != 0 {
-                return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 52, 1.019, 1.043
+                return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 18
             }
             return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 52, 1.003, 1.026
         }
@@ -349,9 +349,9 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return Some(Choice::TypeCudaPersistentRegistersThreads512Width4); // 99, 1.007, 1.070
         }
         if c.columns % 2 != 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 99, 1.038, 1.185
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 21
         }
-        return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 99, 1.014, 1.072
+        return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 29
     }
     let ctz_columns = ctz(c.columns as f64).min(16.0);
     if ctz_columns <= 1.0 {
@@ -362,7 +362,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
     }
     if c.rows <= 60 {
         if c.columns > 131072 {
-            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 83, 1.032, 1.248
+            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // no training input here; the promise does not cover it
         }
         return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 83, 1.000, 1.000
     }
@@ -370,9 +370,9 @@ pub fn choose(c: &Context) -> Option<Choice> {
         return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 85, 1.021, 1.157
     }
     if c.columns > 131072 {
-        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4); // 85, 1.164, 1.431
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4); // no training input here; the promise does not cover it
     }
-    Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4) // 85, 1.032, 1.203
+    Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4) // 44
 }
 
 /// The trailing zero bits of a whole number, at most 64; undefined for other numbers.

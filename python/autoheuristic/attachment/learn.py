@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import tempfile
@@ -15,8 +16,6 @@ from ..errors import LogError, UsageError
 from ..log import Log
 from ..tools import tool
 
-NO_GAIN = "Measure more"
-"""So begins what ``ah-train`` prints where its heuristic shows no gain on held-out inputs."""
 TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
 
@@ -52,19 +51,20 @@ def heuristic_of(
         UsageError: A tool is missing.
 
     """
-    message, code = _learned(log, heuristic, name, words, model, footer)
-    if not code and message.startswith(NO_GAIN):
-        single, code = _learned(log, heuristic, name, [*words, "--max-leaves", "1"], model, footer)
+    message, code, advice = _learned(log, heuristic, name, words, model, footer)
+    if advice == "measure_more":
+        single, code, _ = _learned(log, heuristic, name, [*words, "--max-leaves", "1"], model, footer)
         message = f"{message}\nUntil then the heuristic is one configuration. {single.splitlines()[0]}"
     return message, code
 
 
 def _learned(
     log: Path, heuristic: Path, name: str, words: Sequence[str], model: Path, footer: Mapping[str, Any]
-) -> tuple[str, int]:
+) -> tuple[str, int, str]:
+    """Learns once; returns what to tell, the exit code, and the advice: take, always_take or measure_more."""
     with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
         command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words]
-        command += ["--model", f"{model}.model.json", "--out", folder]
+        command += ["--model", f"{model}.model.json", "--out", folder, "--json"]
         done = subprocess.run(command, capture_output=True, text=True)
         # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
         for made in Path(folder).glob("*.py"):
@@ -76,11 +76,13 @@ def _learned(
             times = Log.read(log).inputs()
             is_one = len({name for of_input in times.values() for name in of_input}) == 1
             few = "times of one configuration" if is_one else counted(len(times), "input")
-            return f"too little to learn from: {few}", TOO_SMALL
+            return f"too little to learn from: {few}", TOO_SMALL, ""
         except (OSError, LogError) as error:
-            return str(error), TOO_SMALL
-    streams = (done.stderr, done.stdout) if done.returncode else (done.stdout,)
-    return next(filter(None, map(str.strip, streams)), ""), done.returncode
+            return str(error), TOO_SMALL, ""
+    if done.returncode:
+        return next(filter(None, map(str.strip, (done.stderr, done.stdout))), ""), done.returncode, ""
+    figures = json.loads(done.stdout)
+    return figures["summary"].strip(), 0, figures["verdict"]["advice"]
 
 
 def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:

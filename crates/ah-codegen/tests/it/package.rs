@@ -90,6 +90,31 @@ fn what_earlier_returns_have_decided_is_not_asked() {
     assert_eq!(tests, ["if m <= 8 and m % 4.0 == 0.0:", "if m % 4.0 != 0.0:", "if m > 99:"], "{code}");
 }
 
+/// "10.430 of the best time, at worst 501.100" stood beside the fallback where every training input of the leaf could run `a`.
+#[test]
+fn a_path_of_no_training_input_says_so() {
+    let mut value: serde_json::Value = serde_json::from_str(&model(&["a", "b"]).to_json()).unwrap();
+    value["eligible"]["a"] = "m <= 8".into();
+    value["tree"][0]["samples"] = 9.into();
+    let comments = |measured: u64| {
+        let mut value = value.clone();
+        let ranked = |choice: u64, measured: u64, slowdown: f64, worst: f64| {
+            serde_json::json!([choice, 0.1, measured, 0.5, slowdown, worst, null, "ea"])
+        };
+        value["tree"][0]["ranking"] =
+            serde_json::json!([ranked(0, measured, 1.0, 1.5), ranked(1, 9, 10.43, 501.1)]);
+        let folder = tempfile::tempdir().unwrap();
+        generate_at(&Model::parse(&value.to_string()).unwrap(), &PYTHON, folder.path()).unwrap();
+        let code = fs::read_to_string(folder.path().join("small.py")).unwrap();
+        let comments =
+            code.lines().filter_map(|line| line.trim().strip_prefix("return ")?.split_once("  # "));
+        comments.map(|(_, comment)| comment.to_owned()).collect::<Vec<_>>()
+    };
+    let first = "9 inputs, 1.000 of the best time, at worst 1.500";
+    assert_eq!(comments(9), ["no training input here", first]);
+    assert_eq!(comments(5), ["4 inputs", first]);
+}
+
 #[test]
 fn it_packages_and_documents_itself() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use crate::choice::ChoiceId;
 use crate::clause::Clause;
 use crate::context::Value;
 use crate::row::Row;
-use crate::shown::whole;
+use crate::shown::{listed, whole};
 use crate::unsure::Unsure;
 
 /// The most choices of a leaf that are printed.
@@ -99,14 +99,30 @@ impl Model {
         if rest > 0 {
             writeln!(text, "  and {rest} more")?;
         }
-        let given = leaf.outside(&logged, &self.missing).filter(|(_, value, _)| !value.is_nan());
-        let outside = given.map(|(slot, value, (least, greatest))| {
-            format!("{} = {value}, measured from {least} to {greatest}", names[slot])
-        });
+        if leaf.inputs_without(|choice| !self.is_eligible(choice, values)) == 0 && leaf.samples > 0 {
+            let promise = match (&self.promise, decision) {
+                (None, _) => "",
+                (_, Some(choice)) if Some(choice) != self.fallback => ", and the promise does not cover it",
+                _ => ", and the fallback keeps the promise",
+            };
+            writeln!(
+                text,
+                "No training input is like this one: each could run a choice that this one cannot{promise}."
+            )?;
+        }
+        let (unknown, outside): (Vec<_>, Vec<_>) =
+            leaf.outside(&logged, &self.missing).partition(|(_, value, _)| value.is_nan());
         let of = "the range of the leaf's training inputs";
-        match &outside.collect::<Vec<_>>()[..] {
-            [] => writeln!(text, "The input is within {of}."),
-            outside => writeln!(text, "The input is outside {of}: {}.", outside.join("; ")),
+        let unknown: Vec<&str> = unknown.iter().map(|(slot, ..)| names[*slot]).collect();
+        if !outside.is_empty() {
+            let outside = outside.iter().map(|(slot, value, (least, greatest))| {
+                format!("{} = {value}, measured from {least} to {greatest}", names[*slot])
+            });
+            writeln!(text, "The input is outside {of}: {}.", outside.collect::<Vec<_>>().join("; "))
+        } else if !unknown.is_empty() {
+            writeln!(text, "Whether the input is within {of} is not known: no value of {}.", listed(&unknown))
+        } else {
+            writeln!(text, "The input is within {of}.")
         }
     }
 

@@ -12,6 +12,7 @@ mod declared;
 pub mod domain;
 mod exclude;
 pub mod formula;
+mod halves;
 mod impossible;
 pub mod irregularities;
 mod learned_eligible;

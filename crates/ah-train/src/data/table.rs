@@ -11,7 +11,7 @@ use ah_types::log::Log;
 use ah_types::{SingleChoice, median};
 use serde::Serialize;
 
-use super::impossible;
+use super::{halves, impossible};
 use crate::error::unknown_choice;
 
 /// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
@@ -26,6 +26,9 @@ pub struct Cell {
     pub time: f64,
     /// Least and greatest feedback.
     pub interval: (f64, f64),
+    /// Medians of either half of the measurements; the median itself where there are no two. The best of noisy times is too good: of
+    /// choices that are chosen by one half, the other half tells the time.
+    pub halves: [f64; 2],
     /// The number of measurements; copies of one measurement count once. 0 for an estimate.
     pub samples: u32,
 }
@@ -124,6 +127,7 @@ impl Table {
                     choice: cell[0].choice,
                     time: median(&feedback).unwrap_or(f64::INFINITY),
                     interval,
+                    halves: halves::medians(&feedback, &input.text, &choices[cell[0].choice.index()]),
                     samples: if copied { 1 } else { index(feedback.len()) },
                 });
             }
@@ -368,7 +372,7 @@ pub fn enough(inputs: usize) -> usize {
 
 /// Returns the cell of an estimated time.
 fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
-    Cell { choice, time, interval: (time, time), samples: 0 }
+    Cell { choice, time, interval: (time, time), halves: [time; 2], samples: 0 }
 }
 
 /// Returns the time of the winner among the cells of an input.

@@ -1,10 +1,12 @@
 //! A model beside always taking one choice: the figures that every table and record shows.
 
-use ah_model::ChoiceId;
+use ah_model::{ChoiceId, Objective};
 use ah_types::SingleChoice;
 use serde::Serialize;
 
+use super::losses::Losses;
 use super::metrics::Metrics;
+use super::range::Range;
 use crate::data::Table;
 use crate::decisions::JudgedInput;
 
@@ -17,9 +19,17 @@ pub struct BaselineComparison {
     pub always_fallback: Baseline,
     /// Always taking the best single choice.
     pub best_single: Baseline,
+    /// What the model was learned for, of which are the range and the slowdown by halves.
+    pub objective: Objective,
     /// Its choices.
     #[serde(skip)]
     pub single: SingleChoice,
+    /// What the model may lose on inputs like these, at 95 % confidence: of [`Metrics::slowdown`], or of [`Metrics::total`] where it was
+    /// learned for that.
+    pub range: Range,
+    /// The model's slowdown where one half of the measurements says which choice is the fastest and the other half times it, the mean
+    /// of both ways: the best of noisy times is too good, so that the slowdown errs upward. `None` where nothing was measured twice.
+    pub slowdown_by_halves: Option<f64>,
     /// An input is slower than the fallback where it takes more than this many times as long.
     #[serde(skip)]
     pub max_slowdown: f64,
@@ -38,29 +48,34 @@ pub struct Baseline {
 }
 
 impl BaselineComparison {
-    /// Prices decisions and the baselines on their inputs.
+    /// Prices decisions and the baselines on their inputs, of which those of one key are held out together.
     pub fn new(
         table: &Table,
         judged: &[JudgedInput],
+        keys: &[String],
         fallback: ChoiceId,
         best_single: SingleChoice,
         max_slowdown: f64,
     ) -> Self {
-        let always = |single: SingleChoice| {
+        let constant = |single: SingleChoice| -> Vec<JudgedInput> {
             let take = |j: &JudgedInput| {
                 let choice = single.taken(|choice| table.usable(j.input, choice).is_some());
                 JudgedInput::constant(j.input, choice)
             };
-            let judged: Vec<JudgedInput> = judged.iter().map(take).collect();
-            Baseline {
-                choice: single.name(&table.choices),
-                metrics: Metrics::new(table, &judged, fallback, max_slowdown),
-            }
+            judged.iter().map(take).collect()
         };
+        let always = |single: SingleChoice| Baseline {
+            choice: single.name(&table.choices),
+            metrics: Metrics::new(table, &constant(single), fallback, max_slowdown),
+        };
+        let losses = Losses { table, fallback };
         Self {
             model: Metrics::new(table, judged, fallback, max_slowdown),
             always_fallback: always(SingleChoice { first: fallback, second: None }),
             best_single: always(best_single),
+            range: losses.range(judged, &constant(best_single), keys),
+            slowdown_by_halves: losses.by_halves(judged),
+            objective: table.objective,
             single: best_single,
             max_slowdown,
             timed: table.timed,

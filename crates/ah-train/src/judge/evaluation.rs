@@ -95,7 +95,8 @@ pub fn evaluate(
         ));
     }
     let single = table.best_single(&inputs);
-    let comparison = BaselineComparison::new(&table, &judged, fallback, single, model.purpose.max_slowdown);
+    let comparison =
+        BaselineComparison::new(&table, &judged, &[], fallback, single, model.purpose.max_slowdown);
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
 }
 
@@ -138,7 +139,14 @@ impl Evaluation {
         let (fallback, single) = (prepared.judging_fallback(model), table.best_single(&parts.training));
         let limit = prepared.plan.max_slowdown;
         Self {
-            comparison: BaselineComparison::new(&table, &judged, fallback, single, limit),
+            comparison: BaselineComparison::new(
+                &table,
+                &judged,
+                &prepared.keys(&judged),
+                fallback,
+                single,
+                limit,
+            ),
             judged,
             learned_from: Some(parts.training.len()),
             seen: false,

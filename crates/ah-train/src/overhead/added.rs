@@ -28,10 +28,12 @@ impl Overhead {
         (self.net(table.time(input, choice, fallback)) / table.inputs[input as usize].best).ln()
     }
 
-    /// Returns the objective's cost of taking `choice`, with the decision, as it is learned.
+    /// Returns the objective's cost of taking `choice`, with the decision, as it is learned: at most the greatest that counts, so that
+    /// no single input decides a mean.
     pub fn cost(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         let time = self.net(table.time(input, choice, fallback));
-        table.objective.cost(time, table.inputs[input as usize].best) / table.raised(input)
+        let cost = table.objective.cost(time, table.inputs[input as usize].best) / table.raised(input);
+        cost.min(table.objective.greatest_cost())
     }
 
     /// Returns what asking adds to the cost of the best choice, as it is learned.

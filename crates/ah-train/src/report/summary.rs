@@ -4,27 +4,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ah_model::shown::cut;
-use ah_model::{Objective, Promise, Target};
+use ah_model::{Objective, Promise};
 use ah_types::Optimization;
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::adapt::Adaptation;
 use crate::data::{LEAST_MS, Spread};
-use crate::judge::{BaselineComparison, DeviceReport};
+use crate::judge::{Advice, BaselineComparison, DeviceReport, Gain, Range, Reason, Verdict};
 use crate::params::SplitBy;
-use crate::promise::GOOD_ENOUGH;
 use crate::promise::calibrate::default_inputs;
-use crate::train::{NoPromise, TrainedModel, over_fallback};
+use crate::train::{NoPromise, TrainedModel};
 
-/// Figures of fewer held-out inputs are called rough. In simulations of 4 and 7 choices, the logarithm of the gain that is said is
-/// off by 0.13 to 0.31 with 5 to 10 held-out inputs, by 0.07 to 0.14 with 20 (26 November 2026).
-const ENOUGH_HELD_OUT: usize = 30;
-
-/// Among fewer inputs, a crossover of two choices often looks like noise (docs/laboratory.md).
-const FEW_INPUTS: usize = 40;
-/// A heuristic that takes a greater share of the fallback's time shows no gain: it would be "1.000 times as fast".
-const NO_GAIN: f64 = 0.9995;
+/// The loss of fewer judged inputs is a range: of 434, other draws of the same inputs lost 0.2 to 4.7 points more.
+const PRECISE: usize = 300;
+/// A loss that errs upward by a greater share of itself, and by this many percent points at least, is called so.
+const UPWARD: [f64; 2] = [0.2, 0.002];
+/// Where nothing was measured twice, a greater loss gets a note: noise may be a part of it.
+const MUCH: f64 = 1.02;
 
 /// The most characters of a choice's name: those of Triton's configurations of a product have 40 to 48.
 const NAME: usize = 48;
@@ -52,61 +48,110 @@ pub fn trained(trained: &TrainedModel) -> String {
     text
 }
 
-/// Returns what to do, in one line.
-fn verdict(trained: &TrainedModel) -> String {
+/// Returns what to do: a line, or two where more is to be measured.
+pub fn verdict(trained: &TrainedModel) -> String {
     let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
+    let Verdict { advice, reason, choices, gain } = &trained.verdict;
     let heuristic = &model.heuristic;
     let all = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", ");
     let of = all.rsplit_once(", ").map_or(all.clone(), |(others, last)| format!("{others} and {last}"));
-    let Some(choice) = trained.constant() else {
-        // Cross-validation on the training part took it; the test part disagrees.
-        if over_fallback(trained) > NO_GAIN {
-            let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
-            return format!(
-                "Measure more inputs, or always take {fallback}: {heuristic} shows no gain {of}.\n"
-            );
-        }
-        return format!("Take {heuristic}, which chooses among {} choices {of}.\n", model.choices.len());
+    let choice = single(choices);
+    let what = match trained.constant() {
+        Some(constant) => format!("always {}", name(constant)),
+        None => heuristic.clone(),
     };
-    // Without boosters, the first choice that is allowed is the one that a program takes which names what it offers.
-    let offered = model.tree.leaves().find_map(|(_, leaf)| leaf.ranking.iter().find(|ranked| ranked.allowed));
-    if let Some(faster) =
-        offered.map(|ranked| model.choice_name(ranked.choice)).filter(|name| *name != choice)
-    {
-        return format!(
-            "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
-             there (ah-codegen --with ranked), as in these figures.\n"
-        );
-    }
-    let percent = |saved: f64| format!("{:.0} %", saved * 100.0);
-    if let Some((constant, saved)) = &trained.saved_without_promise {
-        let always = constant.as_deref().map(|constant| format!("always {}", name(constant)));
-        let (what, saved) = (always.as_deref().unwrap_or("a heuristic"), percent(*saved));
-        return format!(
-            "Always take {choice}: nothing else keeps the promise {of}. Without it (--max-risk none) {what} saves {saved}.\n"
-        );
-    }
-    let inputs = trained.held_out.train_inputs + trained.held_out.evaluation.judged.len();
-    let why = match (trained.saved_in_rust.map(percent), trained.no_promise) {
-        (Some(saved), _) if targets.contains(&Target::Rust) => {
-            format!("no one heuristic pays {of} here. One for Rust alone saves {saved}")
+    let shown = |gain: &Gain| {
+        let Gain { over, low, high, inputs, .. } = gain;
+        let over = single(&over.split(", else ").map(str::to_owned).collect::<Vec<_>>());
+        let inputs = counted(*inputs, "held-out input");
+        let digits = if high / low < 1.05 { 3 } else { 2 };
+        let [low, high] = [low, high].map(|times| format!("{times:.digits$}"));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        format!("{what} is {range} times as fast as always {over} on {inputs}")
+    };
+    let gained = gain.as_ref().map(shown).unwrap_or_default();
+    let until = format!("Until then, always take {choice}.");
+    let why = match (advice, reason) {
+        (Advice::Take, _) => {
+            return format!("Take {heuristic}, which chooses among {} choices {of}.\n", model.choices.len());
         }
-        (Some(saved), _) => format!("no heuristic pays {of} here. It would save {saved} in Rust"),
-        (_, Some(NoPromise::TooFew { asked: true, .. })) => "the inputs are too few for the promise".into(),
-        (_, Some(NoPromise::Unkept)) => "nothing else keeps the promise".to_owned(),
-        _ if inputs < FEW_INPUTS && trained.ladder.rung().slowdown > 1.0 + GOOD_ENOUGH => {
-            format!("no heuristic surely pays {of} by {inputs} inputs. Measure {FEW_INPUTS}")
+        (Advice::MeasureMore, reason) => {
+            let (why, advice) = match reason {
+                Reason::Noise { repetitions, decided_on } => (
+                    format!(
+                        "runs of one choice differ by {}, and always {choice} loses only {}",
+                        loss(*repetitions),
+                        loss(*decided_on)
+                    ),
+                    "Measure longer, or on an idle machine. ".to_owned(),
+                ),
+                Reason::TooFewInputs { needed } => (
+                    format!(
+                        "{} are too few to show that a heuristic pays {of}",
+                        counted(inputs(trained), "input")
+                    ),
+                    format!("Measure at least {needed}. "),
+                ),
+                Reason::TooFewForPromise => {
+                    ("the inputs are too few for the promise".to_owned(), String::new())
+                }
+                Reason::Untimed => (
+                    format!("each input times few of the choices, so nobody knows what {heuristic} gains"),
+                    String::new(),
+                ),
+                Reason::GainIsNotShown { needed: Some(needed) } => {
+                    (gained, format!("About {needed} inputs would show it. "))
+                }
+                _ => (gained, String::new()),
+            };
+            return format!("Measure more: {why}.\n{advice}{until}\n");
         }
-        _ => format!("no heuristic pays {of} here"),
+        (Advice::AlwaysTake, Reason::GainIsLittle) => gained,
+        (Advice::AlwaysTake, _) => {
+            // Without boosters, the first choice that is allowed is the one that a program takes which names what it offers.
+            let offered =
+                model.tree.leaves().find_map(|(_, leaf)| leaf.ranking.iter().find(|ranked| ranked.allowed));
+            let offered = offered.map(|ranked| name(model.choice_name(ranked.choice)));
+            match (offered.filter(|offered| *offered != choice), reason) {
+                (Some(faster), _) => {
+                    return format!(
+                        "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
+                         there (ah-codegen --with ranked), as in these figures.\n"
+                    );
+                }
+                (_, Reason::PromiseUnkept) => {
+                    format!("nothing else keeps the promise {of}; --max-risk none learns without one")
+                }
+                _ => format!("no heuristic pays {of} here"),
+            }
+        }
     };
     format!("Always take {choice}: {why}.\n")
+}
+
+/// Returns the number of inputs that a training learned from and judged.
+fn inputs(trained: &TrainedModel) -> usize {
+    trained.held_out.train_inputs + trained.held_out.evaluation.judged.len()
+}
+
+/// Returns a number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a single choice in words, which may have a second one.
+fn single(choices: &[String]) -> String {
+    match choices {
+        [first, second] => format!("{}, and {} where {0} has no time", name(first), name(second)),
+        _ => choices.iter().map(|choice| name(choice)).collect(),
+    }
 }
 
 /// Returns the promise, or why there is none.
 fn promise_line(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let fallback = name(&held_out.evaluation.comparison.always_fallback.choice);
-    let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
+    let inputs = inputs(trained);
     let kept = || {
         let Some(promise) = &trained.model.promise else { return String::new() };
         // The training part promises the same, and has fewer inputs, of which `groups` of all count.
@@ -222,8 +267,8 @@ pub fn json(trained: &TrainedModel) -> Value {
         "warnings": trained.warnings,
         "notes": training_notes(trained, true),
         "constant": trained.constant(),
-        "saved_in_rust": trained.saved_in_rust,
-        "saved_without_promise": trained.saved_without_promise,
+        "verdict": trained.verdict,
+        "summary": self::trained(trained),
     })
 }
 
@@ -231,26 +276,42 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
-    let (inputs, is_asked) = (comparison.model.inputs, trained.constant().is_none());
+    let is_asked = trained.constant().is_none();
     notes.extend(trained.plan.call_site.note().filter(|_| is_asked));
     notes.extend(learned_conditions(&trained.learned_eligible).filter(|_| all));
-    if inputs < ENOUGH_HELD_OUT && is_asked {
-        notes.push(format!("only {inputs} inputs were held out, so these figures are rough; measure more"));
-    }
-    notes.extend(price(trained).filter(|_| is_asked));
+    notes.extend(price(trained));
+    notes.extend(without_fallback(trained));
     notes.extend(not_offered(trained));
     notes.extend(noise(trained));
     notes
 }
 
-/// Returns what a dear promise costs.
+/// Returns what a costly promise costs.
 fn price(trained: &TrainedModel) -> Option<String> {
-    let (saved, always) = (trained.saved_without_promise.as_ref()?.1 * 100.0, &trained.held_out.always);
+    let (saved, always) = (trained.cost_of_promise()? * 100.0, &trained.held_out.always);
     let failed = match always.failed {
         0 => String::new(),
         failed => format!(", but takes a choice that fails on {failed} of {} inputs", always.inputs),
     };
-    Some(format!("the promise is dear: --max-risk none saves {saved:.0} % more{failed}"))
+    Some(format!("the promise is costly: --max-risk none saves {saved:.0} % more{failed}"))
+}
+
+/// Returns a sentence where the fallback lacks times: where they are missing because it was slow, the promise would be better than it
+/// looks, and where what is taken is slow, worse.
+fn without_fallback(trained: &TrainedModel) -> Option<String> {
+    let (model, table) = (&trained.model, &trained.held_out.evaluation.table);
+    let fallback = model.promise.as_ref().and(model.fallback)?;
+    let choice = table.choice_id(model.choice_name(fallback))?;
+    let lacking =
+        (0..table.inputs.len() as u32).filter(|&input| table.usable(input, choice).is_none()).count();
+    (lacking > 0).then(|| {
+        format!(
+            "{} has no time on {lacking} of {} inputs, and a promise needs both times: it does not cover inputs like these. Time it \
+             there, or write inf if it fails",
+            name(model.choice_name(fallback)),
+            table.inputs.len()
+        )
+    })
 }
 
 /// Returns a sentence where a choice without a time weakens the promise: a choice that was too slow to be timed must not look like
@@ -264,7 +325,8 @@ fn not_offered(trained: &TrainedModel) -> Option<String> {
     }
     let without = |name: &str| {
         let has_condition = model.choice_id(name).is_some_and(|choice| model.eligible.contains_key(&choice));
-        let choice = table.choice_id(name).filter(|_| !has_condition)?;
+        let is_fallback = model.fallback.is_some_and(|fallback| model.choice_name(fallback) == name);
+        let choice = table.choice_id(name).filter(|_| !has_condition && !is_fallback)?;
         let count =
             (0..table.inputs.len() as u32).filter(|&input| table.cell(input, choice).is_none()).count();
         (count > 0).then_some(count)
@@ -287,14 +349,15 @@ fn noise(trained: &TrainedModel) -> Vec<String> {
     let single = &evaluation.comparison.best_single;
     let hidden = (p95 > HIDDEN).then(|| {
         format!(
-            "on one of 20 pairs of a choice and an input, runs differ by more than {} ({} in the median). If nothing disturbed them, a \
-             feature that tells these runs apart is missing; the promise counts medians",
+            "5 % of the measurements repeat worse than {} (median {}). If nothing disturbed them, a feature that distinguishes these \
+             runs is missing; the promise counts medians",
             loss(p95),
             loss(median)
         )
     });
-    // Where one choice always wins, nothing is decided.
-    let larger = (single.metrics.slowdown > 1.001 && median > single.metrics.slowdown).then(|| {
+    // Where one choice always wins, nothing is decided. The verdict says it of a heuristic.
+    let is_said = matches!(trained.verdict.reason, Reason::Noise { .. });
+    let larger = (!is_said && single.metrics.slowdown > 1.001 && median > single.metrics.slowdown).then(|| {
         format!(
             "runs of one choice on one input differ by {} in the median, and always {} loses only {}: the noise of this log is larger \
              than what is decided on. Measure longer, or on an idle machine",
@@ -341,6 +404,7 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
             model.inputs
         ));
     }
+    notes.extend(upward(comparison));
     if model.failed > 0 {
         notes.push(format!(
             "on {} of {} inputs the choice that it takes failed. They count as slower than {}, and its time counts there, \
@@ -351,6 +415,29 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Returns that a loss errs upward, where it may do so by much: it compares with the best of noisy times.
+fn upward(comparison: &BaselineComparison) -> Option<String> {
+    let measured = match comparison.objective {
+        Objective::Geomean => comparison.model.slowdown,
+        Objective::Total => comparison.model.total,
+    };
+    let [share, points] = UPWARD;
+    match comparison.slowdown_by_halves {
+        Some(crossed) if measured - crossed > (share * (measured - 1.0)).max(points) => Some(format!(
+            "the loss errs upward: the best of noisy times is too good. Where one half of the runs names the best choice and the other \
+             half times it, {} are lost instead of {}",
+            loss(crossed.max(1.0)),
+            loss(measured)
+        )),
+        None if measured > MUCH => Some(
+            "each choice has one time for each input, so the loss errs upward by as much as times are noisy: the best of noisy times is \
+             too good. Repetitions, in rows of their own, would show by how much"
+                .to_owned(),
+        ),
+        _ => None,
+    }
 }
 
 /// Returns why the figures are not known, where the inputs have times of few choices.
@@ -366,12 +453,13 @@ pub(super) fn unknown(comparison: &BaselineComparison) -> Option<String> {
 
 /// Returns the figures of a model on some inputs. Each includes the time of the decisions.
 fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -> String {
-    let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
+    let BaselineComparison { model, always_fallback, best_single, max_slowdown, range, .. } = comparison;
     if let Some(text) = unknown(comparison) {
         return format!("{text}\n");
     }
     let fallback = name(&always_fallback.choice);
-    let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
+    let of_choices: Vec<String> = best_single.choice.split(", else ").map(str::to_owned).collect();
+    let single = single(&of_choices);
     let others = model.inputs - model.comparable;
     let without = if others > 0 { format!(", {others} without a time of it") } else { String::new() };
     let asking = match model.slowdown / model.without_asking - 1.0 {
@@ -397,10 +485,13 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
         Objective::Total => (total + &mean, model.total, best_single.metrics.total),
         Objective::Geomean => (mean + &total, model.slowdown, best_single.metrics.slowdown),
     };
+    let lost = match model.inputs {
+        PRECISE.. => format!("{}{asking} to the best choice", loss(lost)),
+        _ => format!("{} to the best choice, {} here{asking}", losses(*range), loss(lost)),
+    };
     format!(
-        "{lines}Loses {}{asking} to the best choice (always {single}: {}).\n\
+        "{lines}Loses {lost} (always {single}: {}).\n\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}; worst {:.2} times the best.\n",
-        loss(lost),
         loss(of_single),
         model.coverage * 100.0,
         model.over_limit * 100.0,
@@ -409,25 +500,23 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
     )
 }
 
+/// Returns the range of a slowdown as the time lost.
+fn losses(Range { low, high }: Range) -> String {
+    let percent = [low, high].map(|slowdown| (slowdown - 1.0) * 100.0);
+    let digits = if percent[1] >= 10.0 {
+        0
+    } else if percent[1] >= 1.0 {
+        1
+    } else {
+        2
+    };
+    format!("{:.digits$} to {:.digits$} %", percent[0], percent[1])
+}
+
 /// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.
 fn more_or_less(ratio: f64) -> Option<String> {
     let percent = ((ratio - 1.0).abs() * 1e4).round() / 1e2;
     (percent > 0.0).then(|| format!("{percent:.2} % {}", if ratio < 1.0 { "less" } else { "more" }))
-}
-
-/// Returns the summary: what both models lose on the new inputs, which one is kept, and its promise.
-pub fn adapted(adaptation: &Adaptation) -> String {
-    let Adaptation { trained, keeps_old, old, learned, .. } = adaptation;
-    let (kept, promise) = match keeps_old {
-        true => ("the old model", "No promise: the old one does not hold for these inputs.\n".to_owned()),
-        false => ("the new one", promise_line(trained)),
-    };
-    format!(
-        "The old model loses {} on {} held-out inputs of the new log, one learned from the others {}: keeps {kept}.\n{promise}",
-        loss(old.slowdown),
-        old.inputs,
-        loss(learned.slowdown),
-    )
 }
 
 /// Returns a promise in one sentence.

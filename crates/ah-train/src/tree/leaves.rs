@@ -125,8 +125,10 @@ fn leaf(
         let best = table.inputs[input as usize].best;
         let winners = cells.iter().filter(|cell| cell.time == best).count() as f64;
         let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
-        // An estimate is no evidence.
-        for cell in cells.iter().filter(|cell| cell.is_measured()) {
+        let values = &*table.inputs[input as usize].values;
+        let can_run = |choice| eligible.get(&choice).is_none_or(|condition| condition.holds(values));
+        // An estimate is no evidence, and neither is a time where the choice is never taken.
+        for cell in cells.iter().filter(|cell| cell.is_measured() && can_run(cell.choice)) {
             let s = &mut statistics[cell.choice.index()];
             s.measured += 1;
             let log_slowdown = if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };

@@ -28,6 +28,22 @@ fn a_decision_is_explained() {
     insta::assert_snapshot!(report::summary::trained(&trained));
 }
 
+/// The figures of a leaf are those of its inputs, all of which could run `pad` here.
+#[test]
+fn an_input_like_no_training_input_is_called_so() {
+    let model = trained().model;
+    let explained = |condition: &str| {
+        let mut value: serde_json::Value = serde_json::from_str(&model.to_json()).unwrap();
+        value["eligible"]["pad"] = condition.into();
+        let model = ah_model::Model::parse(&value.to_string()).unwrap();
+        explain(&model, &input("m=519 k=601 n=515 mat1_dtype=torch.float32"), &[]).unwrap()
+    };
+    let like_none =
+        "No training input is like this one: each could run a choice that this one cannot, and the";
+    assert!(explained("m < 500").contains(like_none), "{}", explained("m < 500"));
+    assert!(!explained("m > 500").contains("No training input"), "{}", explained("m > 500"));
+}
+
 #[test]
 fn wrong_inputs_are_named() {
     let model = trained().model;
@@ -67,7 +83,8 @@ n,kind,choice,feedback
     // The model reads no other feature.
     assert!(explain(&model, &[], &[]).unwrap_err().to_string().ends_with("found none of kind"));
     assert!(of("n=3 kind=w").unwrap().contains("a category that training never saw"));
-    // It was once called outside of the range.
-    assert!(of("kind=x").unwrap().contains("The input is within the range"));
+    // It was once called outside of the range, then within it.
+    assert!(of("kind=x").unwrap().contains("training inputs is not known: no value of n."));
+    assert!(of("n=3 kind=x").unwrap().contains("The input is within the range"));
     assert!(of("n=900 kind=x").unwrap().contains("n = 900, measured from "));
 }

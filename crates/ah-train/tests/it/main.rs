@@ -1,7 +1,6 @@
 //! The integration tests of `ah-train`: one binary, which links once.
 
 mod ad_hoc;
-mod adapt;
 mod bad_input;
 mod book;
 mod boosted;
@@ -29,3 +28,4 @@ mod size;
 mod streams;
 mod summary;
 mod terminal;
+mod verdict;

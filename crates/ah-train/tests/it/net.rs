@@ -54,14 +54,9 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
         figures["metrics"]["best_single"]["metrics"]["slowdown"]
     );
     let (text, _) = run.learns(&["train.txt", "--target", "python"]);
-    assert!(
-        text.starts_with("Always take left: no heuristic pays in Python here. It would save 8 % in Rust.\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("Always take left: no heuristic pays in Python here.\n"), "{text}");
     let (text, _) = run.learns(&["train.txt", "--target", "rust,python"]);
-    let first =
-        "Always take left: no one heuristic pays in Rust and in Python here. One for Rust alone saves 8 %.\n";
-    assert!(text.starts_with(first), "{text}");
+    assert!(text.starts_with("Always take left: no heuristic pays in Rust and in Python here.\n"), "{text}");
     // PyTorch decides while a model compiles.
     let (in_pytorch, figures) = learn(&run, &["--target", "pytorch"]);
     assert!(in_pytorch.leaf_count() > 1);
@@ -89,8 +84,10 @@ fn where_asking_alone_breaks_the_promise_the_first_line_says_so() {
     let (text, _) = run.learns(&[&asked[..], &["--promise", "cross-fitted"]].concat());
     assert!(text.starts_with("Always take left: nothing else keeps the promise"), "{text}");
     let (text, _) = run.learns(&[&asked[..], &["--max-risk", "2%"]].concat());
-    let first = "Always take left: nothing else keeps the promise in Python. Without it (--max-risk none) a heuristic saves 3";
-    assert!(text.starts_with(first), "{text}");
+    assert!(
+        text.starts_with("Always take left: nothing else keeps the promise in Python; --max-risk none"),
+        "{text}"
+    );
     let (text, _) = run.learns(&[&asked[..], &["--max-risk", "none"]].concat());
     assert!(text.starts_with("Take "), "{text}");
 }
@@ -214,13 +211,15 @@ n,choice,feedback"#
         text
     };
     let run = Run::new();
+    // Five held-out inputs show no gain, so the first line asks for more; the model decides all the same.
     let deciding = (0..8).filter(|&seed| {
-        let (text, _) = run.write("log.txt", log(24, f64::from(seed) / 8.0)).learns(&["log.txt"]);
-        text.starts_with("Take ")
+        run.write("log.txt", log(24, f64::from(seed) / 8.0)).learns(&["log.txt"]);
+        Model::read(&run.path("model.json")).unwrap().leaf_count() > 1
     });
     let deciding = deciding.count();
     assert!(deciding >= 6, "{deciding} of 8");
     let (text, _) = run.write("log.txt", log(10, 0.0)).learns(&["log.txt"]);
-    let first = "Always take unstable: no heuristic surely pays in Rust by 10 inputs. Measure 40.\n";
+    let first = "Measure more: 10 inputs are too few to show that a heuristic pays in Rust.\n\
+                 Measure at least 40. Until then, always take unstable.\n";
     assert!(text.starts_with(first), "{text}");
 }

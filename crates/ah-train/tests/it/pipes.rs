@@ -26,8 +26,6 @@ fn no_file_blocks() {
         "evaluate model.json pipe",
         "explain pipe m=1",
         "report model.json pipe",
-        "adapt model.json pipe -o b.json",
-        "adapt pipe a.txt -o b.json",
         "import pipe --format csv --name x --features n --choice c --time ms -o b.txt",
         "import pipe --format jsonl --name x --features n --choice c --time ms -o b.txt",
         "import pipe --format json --name x --features n --choice c --time ms -o b.txt",

@@ -45,7 +45,7 @@ fn best_single_of_the_shipped_logs() {
         let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();
         for first in (0..table.choices.len() as u32).map(ChoiceId) {
             let choice = SingleChoice { first, second: Some(fallback) };
-            let other = BaselineComparison::new(&table, &judged, fallback, choice, 1.05).best_single;
+            let other = BaselineComparison::new(&table, &judged, &[], fallback, choice, 1.05).best_single;
             assert!(single.metrics.slowdown <= other.metrics.slowdown + 1e-12, "{name}: {other:?}");
         }
     }

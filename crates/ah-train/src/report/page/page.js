@@ -3,9 +3,14 @@ function head() {
   at("title").textContent = facts.heuristic;
   const device = facts.device === null ? "" : `, learned on ${facts.device}`;
   at("subtitle").textContent = `A learned heuristic for ${facts.optimization}${device}.`;
+  // Of few inputs the loss is a range.
+  const { low, high } = facts.comparison.range;
+  const digits = high >= 1.1 ? 0 : high >= 1.01 ? 1 : 2;
+  const isFew = facts.inputs < 300 && Number.isFinite(high);
+  const lost = isFew ? `${((low - 1) * 100).toFixed(digits)} to ${percent(high - 1, digits)}` : loss(model.slowdown);
   const tiles = facts.unknown !== null ? [] : [
     [`${number(model.speedup_over_fallback)} ×`, `as fast as ${facts.fallback}`],
-    [loss(model.slowdown), "lost to the best choice of each input"],
+    [lost, `lost to the best choice of each input${isFew ? ` (${loss(model.slowdown)} on these)` : ""}`],
     [loss(single.metrics.slowdown), `lost by always taking ${single.choice}`],
     [loss(model.total), `lost in total time (always ${single.choice}: ${loss(single.metrics.total)})`],
     [`${number(model.p99)} ×`, "the best time at the 99th percentile"],

@@ -1,0 +1,88 @@
+//! How far the loss of some judged inputs may be off: because they are few, and because times are noisy.
+
+use ah_model::{ChoiceId, Objective};
+
+use super::range::{Range, Term, range, ratio};
+use crate::data::Table;
+use crate::data::table::Cell;
+use crate::decisions::JudgedInput;
+
+/// The inputs that are judged.
+pub struct Losses<'a> {
+    /// Their times.
+    pub table: &'a Table,
+    /// What counts where a choice has no time.
+    pub fallback: ChoiceId,
+}
+
+/// The quantiles of a loss.
+const TAILS: [f64; 2] = [0.025, 0.975];
+
+impl Losses<'_> {
+    /// Returns the range of the slowdown of these decisions, by the objective. Its upper end counts an input more, on which the heuristic
+    /// errs as much as it or the best single choice errs on one of these, but by the greatest cost at most. Its lower end counts the
+    /// least time of an input by halves of the measurements.
+    pub fn range(&self, judged: &[JudgedInput], of_single: &[JudgedInput], keys: &[String]) -> Range {
+        let terms =
+            |by_halves: bool| -> Vec<Term> { judged.iter().map(|j| self.term(j, by_halves)).collect() };
+        let measured = terms(false);
+        let greatest = self.table.objective.greatest_cost();
+        let excess = |term: &Term| if self.is_total() { term.over - term.under } else { term.over };
+        let all = measured.iter().copied().chain(of_single.iter().map(|j| self.term(j, false)));
+        let worst = all.max_by(|a, b| excess(a).total_cmp(&excess(b))).map(|term| match self.is_total() {
+            true => Term { over: term.over.min(term.under * (1.0 + greatest)), ..term },
+            false => Term { over: term.over.min(term.under * greatest), ..term },
+        });
+        let low = range(&terms(true), keys, TAILS, [None; 2]).low;
+        let high = range(&measured, keys, TAILS, [None, worst]).high;
+        let slowdown = |ratio: f64| if self.is_total() { ratio } else { ratio.exp() };
+        let known = |end: f64| if self.table.timed.is_some() { f64::NAN } else { slowdown(end).max(1.0) };
+        Range { low: known(low).min(slowdown(ratio(&measured))), high: known(high) }
+    }
+
+    /// Returns the slowdown by halves of the measurements, by the objective.
+    pub fn by_halves(&self, judged: &[JudgedInput]) -> Option<f64> {
+        let is_repeated = |j: &JudgedInput| self.table.cells(j.input).iter().any(|cell| cell.samples > 1);
+        if self.table.timed.is_some() || !judged.iter().any(is_repeated) {
+            return None;
+        }
+        let terms: Vec<Term> = judged.iter().map(|j| self.term(j, true)).collect();
+        let ratio = ratio(&terms);
+        Some(if self.is_total() { ratio } else { ratio.exp() })
+    }
+
+    fn is_total(&self) -> bool {
+        self.table.objective == Objective::Total
+    }
+
+    /// Returns what a decision takes and what the best choice does. By halves, the choice that is the fastest in one half of the
+    /// measurements has its time of the other half.
+    fn term(&self, judged: &JudgedInput, by_halves: bool) -> Term {
+        let (table, input) = (self.table, judged.input);
+        let weight = table.inputs[input as usize].weight;
+        let choice = judged.taken(self.fallback);
+        let measured = || {
+            (judged.overhead.net(table.time(input, choice, self.fallback)), table.inputs[input as usize].best)
+        };
+        let halves: Vec<(f64, f64)> = match table.usable(input, choice).filter(|_| by_halves) {
+            Some(taken) => [0, 1].iter().filter_map(|&half| self.crossed(judged, taken, half)).collect(),
+            None => Vec::new(),
+        };
+        let times = if halves.len() == 2 { halves } else { vec![measured()] };
+        let count = times.len() as f64;
+        let sum = |f: &dyn Fn(&(f64, f64)) -> f64| times.iter().map(f).sum::<f64>() / count;
+        match self.is_total() {
+            true => Term { over: weight * sum(&|t| t.0), under: weight * sum(&|t| t.1) },
+            false => Term { over: weight * sum(&|t| (t.0 / t.1).ln()), under: weight },
+        }
+    }
+
+    /// Returns the time of what is taken in a half of the measurements, and in the same half that of the choice which is the fastest in
+    /// the other.
+    fn crossed(&self, judged: &JudgedInput, taken: &Cell, half: usize) -> Option<(f64, f64)> {
+        let cells = self.table.cells(judged.input).iter();
+        let winner = cells.min_by(|a, b| a.halves[1 - half].total_cmp(&b.halves[1 - half]))?;
+        let times = (judged.overhead.net(taken.halves[half]), winner.halves[half]);
+        (times.0.is_finite() && times.1.is_finite()).then_some(times)
+    }
+}

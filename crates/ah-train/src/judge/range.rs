@@ -1,0 +1,108 @@
+//! The range of a figure of some judged inputs: what a bootstrap over them gives (Efron, "Bootstrap methods", 1979).
+//!
+//! A few inputs may hold none of those on which a heuristic errs much: of 77 inputs of which 4 % lose a third, a plain bootstrap holds
+//! the true loss in 67 of 100 logs. So it draws from one input more, as bad as one of these may be: then it holds it in 98.
+
+use ah_types::random::mix;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+/// The ends of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// The least value.
+    pub low: f64,
+    /// The greatest value.
+    pub high: f64,
+}
+
+/// The share of one input in a figure, which is a ratio of sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Term {
+    /// The part above the line.
+    pub over: f64,
+    /// The part below the line.
+    pub under: f64,
+}
+
+/// The draws with replacement.
+const DRAWS: u64 = 1000;
+/// The most blocks to draw from: more inputs are drawn in blocks of neighbours in the table, which costs no precision.
+const MOST_BLOCKS: usize = 1000;
+
+/// Returns the quantiles `tails` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each
+/// is drawn alone. `worst` is the further term for each end, where there is one.
+pub fn range(terms: &[Term], keys: &[String], tails: [f64; 2], worst: [Option<Term>; 2]) -> Range {
+    let blocks = blocks(terms, keys);
+    let end = |at: usize| {
+        let mut ratios = draws(&blocks, worst[at]);
+        ratios.sort_unstable_by(f64::total_cmp);
+        let last = ratios.len().saturating_sub(1);
+        ratios.get((last as f64 * tails[at]).round() as usize).copied().unwrap_or(f64::NAN)
+    };
+    Range { low: end(0), high: end(1) }
+}
+
+/// Returns the ratio of the sums of these terms.
+pub fn ratio(terms: &[Term]) -> f64 {
+    let sum = terms.iter().copied().fold(Term::default(), Term::plus);
+    sum.over / sum.under
+}
+
+/// Returns the mean of these terms.
+pub fn mean(terms: impl ExactSizeIterator<Item = Term>) -> Term {
+    let count = terms.len() as f64;
+    let sum = terms.fold(Term::default(), Term::plus);
+    Term { over: sum.over / count, under: sum.under / count }
+}
+
+impl Term {
+    fn plus(self, other: Self) -> Self {
+        Self { over: self.over + other.over, under: self.under + other.under }
+    }
+}
+
+/// Returns the sums of what is drawn together, in the order of the terms.
+fn blocks(terms: &[Term], keys: &[String]) -> Vec<Term> {
+    let mut groups: Vec<Term> = Vec::new();
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    for (at, term) in terms.iter().enumerate() {
+        let place = keys.get(at).map_or(groups.len(), |key| *places.entry(key).or_insert(groups.len()));
+        match groups.get_mut(place) {
+            Some(group) => *group = group.plus(*term),
+            None => groups.push(*term),
+        }
+    }
+    let together = groups.len().div_ceil(MOST_BLOCKS).max(1);
+    groups.chunks(together).map(|chunk| chunk.iter().copied().fold(Term::default(), Term::plus)).collect()
+}
+
+/// Returns the ratio of each draw of as many blocks as there are, with replacement, from these and a further one.
+fn draws(blocks: &[Term], further: Option<Term>) -> Vec<f64> {
+    let population = blocks.len() + usize::from(further.is_some());
+    let drawn = |draw: u64, at: u64| {
+        let place = (u128::from(mix(draw, at)) * population as u128) >> 64;
+        blocks.get(place as usize).copied().or(further).unwrap_or_default()
+    };
+    let count = blocks.len() as u64;
+    let ratio = |draw: u64| {
+        let sum = (0..count).map(|at| drawn(draw, at)).fold(Term::default(), Term::plus);
+        sum.over / sum.under
+    };
+    (0..DRAWS).map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_together_varies_more() {
+        let terms: Vec<Term> = (0..200).map(|at| Term { over: f64::from(at / 20 % 2), under: 1.0 }).collect();
+        let alone = range(&terms, &[], [0.05, 0.95], [None; 2]);
+        let keys: Vec<String> = (0..200).map(|at| (at / 20).to_string()).collect();
+        let together = range(&terms, &keys, [0.05, 0.95], [None; 2]);
+        assert!(alone.low > 0.42 && alone.high < 0.58, "{alone:?}");
+        assert!(together.low < 0.35 && together.high > 0.65, "{together:?}");
+    }
+}

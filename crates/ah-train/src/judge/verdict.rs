@@ -1,0 +1,231 @@
+//! What a training tells its user to do, and the evidence that decides it: the gain on held-out inputs beside always taking one choice,
+//! input by input, and the noise of the log.
+
+use ah_model::{ChoiceId, Model, Objective};
+use ah_types::SingleChoice;
+use serde::Serialize;
+
+use super::held_out::TestReport;
+use super::range::{Term, mean, range, ratio};
+use crate::data::Table;
+use crate::decisions::JudgedInput;
+use crate::prepared::Prepared;
+use crate::promise::{GOOD_ENOUGH, Ladder};
+
+/// The three words of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// The held-out inputs show that the heuristic gains.
+    Take,
+    /// One choice is as good, or the only one that keeps the promise.
+    AlwaysTake,
+    /// The log does not show which is better.
+    MeasureMore,
+}
+
+/// Why a verdict is as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The gain is above 1 beyond the noise of the held-out inputs.
+    GainIsShown,
+    /// The gain may be none. About as many inputs would show it, where a number is known.
+    GainIsNotShown {
+        /// Inputs of the log.
+        needed: Option<usize>,
+    },
+    /// The gain is at most [`GOOD_ENOUGH`], if there is any.
+    GainIsLittle,
+    /// Repetitions of one measurement differ more than what is decided on.
+    Noise {
+        /// The greatest over the least time of a choice on an input, in the median.
+        repetitions: f64,
+        /// What always taking the best single choice loses, as a slowdown.
+        decided_on: f64,
+    },
+    /// The log times few of the choices on each input, so nobody knows what a decision gains.
+    Untimed,
+    /// Cross-validation found no heuristic that pays.
+    NoHeuristicPays,
+    /// It found none, and the inputs are too few for it.
+    TooFewInputs {
+        /// Inputs that show a crossover of two choices.
+        needed: usize,
+    },
+    /// The inputs are too few for the promise that was asked for.
+    TooFewForPromise,
+    /// Nothing else keeps the promise.
+    PromiseUnkept,
+}
+
+/// How many times as fast as always taking one choice, on held-out inputs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// The choice, or `A, else B`.
+    pub over: String,
+    /// The gain: the geometric mean over inputs, or that of the total time where the heuristic was learned for it.
+    pub times: f64,
+    /// Its least value at 95 % confidence.
+    pub low: f64,
+    /// Its greatest value at 95 % confidence.
+    pub high: f64,
+    /// The held-out inputs on which both have a time.
+    pub inputs: usize,
+}
+
+/// What a training tells its user to do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What to do.
+    pub advice: Advice,
+    /// Why.
+    pub reason: Reason,
+    /// What to take always where the advice is not to take the heuristic: a choice, and a second one for inputs on which the first has
+    /// no time.
+    pub choices: Vec<String>,
+    /// The gain that decides; `None` where nobody knows it.
+    pub gain: Option<Gain>,
+}
+
+/// Among fewer inputs, a crossover of two choices often looks like noise (docs/laboratory.md).
+const FEW_INPUTS: usize = 40;
+/// The quantiles of a gain: each end is a test at 5 %.
+const TAILS: [f64; 2] = [0.05, 0.95];
+/// No more inputs are asked for than this many times those of the log.
+const MOST_MORE: f64 = 50.0;
+/// A smaller gain is printed as none.
+const LEAST_GAIN: f64 = 1.0005;
+/// Where always one choice loses less, nothing is decided that noise could hide.
+const NOTHING_DECIDED: f64 = 1.001;
+
+impl Verdict {
+    /// Decides about the model that ships. `constant` is the choice that it takes everywhere, if it is only one, and `obstacle` why a
+    /// promise that was asked for leaves no other.
+    pub fn new(
+        prepared: &Prepared,
+        model: &Model,
+        constant: Option<&str>,
+        held_out: &TestReport,
+        ladder: &Ladder,
+        obstacle: Option<Reason>,
+    ) -> Self {
+        let (evaluation, inputs) = (&held_out.evaluation, prepared.learning.usable.len());
+        let (table, comparison) = (&evaluation.table, &evaluation.comparison);
+        let fallback = prepared.judging_fallback(model);
+        let keys = prepared.keys(&evaluation.judged);
+        let gain = |judged: &[JudgedInput], over| Gain::new(table, judged, over, fallback, &keys);
+        let of_fallback = SingleChoice { first: fallback, second: None };
+        let always = |advice, reason, single: SingleChoice, gain| {
+            let choices = std::iter::once(single.first).chain(single.second);
+            Self {
+                advice,
+                reason,
+                choices: choices.map(|c| table.choices[c.index()].clone()).collect(),
+                gain,
+            }
+        };
+        if let Some(choice) = constant.and_then(|name| table.choice_id(name)) {
+            let taken: Vec<JudgedInput> =
+                evaluation.judged.iter().map(|judged| JudgedInput::constant(judged.input, choice)).collect();
+            let (single, gain) = (SingleChoice { first: choice, second: None }, gain(&taken, of_fallback));
+            let is_few = inputs < FEW_INPUTS && ladder.rung().slowdown > 1.0 + GOOD_ENOUGH;
+            return match (obstacle, &gain) {
+                (Some(reason @ Reason::TooFewForPromise), _) => {
+                    always(Advice::MeasureMore, reason, single, None)
+                }
+                (Some(reason), _) => always(Advice::AlwaysTake, reason, single, None),
+                // A choice that replaces the program's own must be shown to gain too.
+                (None, Some(found)) if choice != fallback && found.low <= 1.0 => {
+                    let reason = Reason::GainIsNotShown { needed: found.needed(inputs) };
+                    always(Advice::MeasureMore, reason, of_fallback, gain)
+                }
+                (None, _) if is_few => {
+                    always(Advice::MeasureMore, Reason::TooFewInputs { needed: FEW_INPUTS }, single, gain)
+                }
+                (None, _) => always(Advice::AlwaysTake, Reason::NoHeuristicPays, single, gain),
+            };
+        }
+        let risk = model.promise.as_ref().map_or(1.0, |promise| promise.target);
+        let is_safe = comparison.best_single.metrics.over_limit <= risk;
+        let rivals = [of_fallback, comparison.single];
+        let rivals = rivals.into_iter().take(if is_safe { 2 } else { 1 });
+        // The rival that does best here.
+        let known = rivals.filter_map(|over| Some((over, gain(&evaluation.judged, over)?)));
+        let Some((single, found)) = known.min_by(|a, b| a.1.times.total_cmp(&b.1.times)) else {
+            return always(Advice::MeasureMore, Reason::Untimed, of_fallback, None);
+        };
+        let decided_on = comparison.best_single.metrics.slowdown;
+        let spread = table.spread(evaluation.judged.iter().map(|judged| judged.input));
+        let repetitions = spread.map_or(1.0, |spread| spread.median);
+        let (advice, reason) = if decided_on > NOTHING_DECIDED && repetitions > decided_on {
+            (Advice::MeasureMore, Reason::Noise { repetitions, decided_on })
+        } else if found.low > 1.0 && found.times > LEAST_GAIN {
+            (Advice::Take, Reason::GainIsShown)
+        } else if found.high < 1.0 + GOOD_ENOUGH {
+            (Advice::AlwaysTake, Reason::GainIsLittle)
+        } else {
+            (Advice::MeasureMore, Reason::GainIsNotShown { needed: found.needed(inputs) })
+        };
+        always(advice, reason, single, Some(found))
+    }
+}
+
+impl Gain {
+    /// Returns how many times as fast these decisions are as always taking `over`, by the objective; `None` where nobody knows it.
+    ///
+    /// The lower end counts a further input, on which the decision loses as much as the others gain or lose in the mean. Of 12 to 40
+    /// inputs without a gain, 3 to 5 % then show one, instead of 6 to 8 % of a plain bootstrap; a gain of 1.3 times shows on 16 inputs in
+    /// 90 % of the logs, where an input as bad as the worst hides it in a quarter of them.
+    fn new(
+        table: &Table,
+        judged: &[JudgedInput],
+        over: SingleChoice,
+        fallback: ChoiceId,
+        keys: &[String],
+    ) -> Option<Self> {
+        let taken = |input: u32| over.taken(|choice| table.usable(input, choice).is_some());
+        let comparable: Vec<usize> = (0..judged.len())
+            .filter(|&at| table.usable(judged[at].input, taken(judged[at].input)).is_some())
+            .collect();
+        if comparable.is_empty() || table.timed.is_some() {
+            return None;
+        }
+        let is_total = table.objective == Objective::Total;
+        let term = |&at: &usize| {
+            let judged = &judged[at];
+            let weight = table.inputs[judged.input as usize].weight;
+            let here = judged.overhead.net(table.time(judged.input, judged.taken(fallback), fallback));
+            let there = table.time(judged.input, taken(judged.input), fallback);
+            match is_total {
+                true => Term { over: weight * there, under: weight * here },
+                false => Term { over: weight * (there / here).ln(), under: weight },
+            }
+        };
+        let terms: Vec<Term> = comparable.iter().map(term).collect();
+        let keys: Vec<String> = comparable.iter().filter_map(|&at| keys.get(at).cloned()).collect();
+        let mirrored = |term: &Term| match is_total {
+            true => Term { over: term.over.min(term.under), under: term.over.max(term.under) },
+            false => Term { over: -term.over.abs(), under: term.under },
+        };
+        let found = range(&terms, &keys, TAILS, [Some(mean(terms.iter().map(mirrored))), None]);
+        let times = |ratio: f64| if is_total { ratio } else { ratio.exp() };
+        Some(Self {
+            over: over.name(&table.choices),
+            times: times(ratio(&terms)),
+            low: times(found.low),
+            high: times(found.high),
+            inputs: comparable.len(),
+        })
+    }
+
+    /// Returns about how many inputs of a log would show this gain, if it is one, where the log has `inputs`: the range narrows by the
+    /// root of their number.
+    fn needed(&self, inputs: usize) -> Option<usize> {
+        let (gain, half) = (self.times.ln(), (self.times / self.low).ln());
+        let more = (half / gain).powi(2);
+        let needed = (inputs as f64 * more).ceil();
+        let digit = 10_f64.powf(needed.log10().floor() - 1.0).max(1.0);
+        (gain > 0.0 && more < MOST_MORE).then(|| ((needed / digit).ceil() * digit) as usize)
+    }
+}

@@ -17,6 +17,12 @@ fi
 
 (cd examples/aho_corasick && cargo fmt --all --check && cargo clippy --release --quiet --all-targets -- -D warnings)
 
+if [ "${ARROW-}" = 1 ]; then
+  (cd examples/arrow_selection && cargo fmt --all --check && cargo clippy --release --quiet -- -D warnings && cargo run --release --quiet -- list)
+else
+  echo "SKIPPED: examples/arrow_selection builds arrow for minutes; ARROW=1 builds it"
+fi
+
 cd examples/faer_qr
 cargo fmt --all --check
 cargo clippy --release --quiet --all-targets --features measure -- -D warnings

@@ -21,10 +21,11 @@ rm -rf $out && mkdir -p $out
 stale=0
 # follow LOG NAME FILE FLAG…: learns NAME, and compares or replaces FILE, which is a crate or a module.
 follow() {
-  local log=$1 name=$2 file=$3
+  local log=$1 name=$2 file=$3 place
   shift 3
+  case $file in *.rs) place="--into $out/$(basename "$file")" ;; *) place="--out $out" ;; esac
   echo "$log -> $file" >&2
-  "$train" "$log" --heuristic-name "$name" --out $out --model $out/model.json "$@" > $out/table \
+  "$train" "$log" --heuristic-name "$name" $place --model $out/model.json "$@" > $out/table \
     || { echo "error: ah-train failed on $log" >&2; exit 1; }
   if [ $check = yes ]; then
     diff -ru -x Cargo.lock -x target "$file" "$out/$(basename "$file")" | head -60 || stale=1
@@ -52,6 +53,10 @@ follow examples/nearest_neighbors/train.txt.gz nearest_neighbors examples/neares
   --target python --max-risk none --size smallest
 follow examples/numpy_isin/train.txt.gz isin_way examples/numpy_isin/isin_way.py \
   --target python --learner cost_tree --max-leaves 16 --max-risk 0.02
+follow examples/arrow_selection/train.txt.gz selection_strategy examples/arrow_selection/selection_strategy.rs \
+  --learner cost_tree --max-leaves 16 --exclude nullable --exclude dictionary
+follow examples/aho_corasick/train.txt.gz aho_corasick_kind examples/aho_corasick/kind.rs \
+  --learner cost_tree --max-leaves 3 --objective total --max-risk none
 if [ $stale = 1 ]; then
   echo "error: what is committed does not follow from its logs; run scripts/generate.sh and commit what changes" >&2
   exit 1

@@ -27,7 +27,6 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
 
     Raises:
         UsageError: A tool is missing, or there is no log.
-
     """
     tool("ah-train")
     found = sorted(folder.glob("*/*.txt"))
@@ -49,7 +48,6 @@ def heuristic_of(
 
     Raises:
         UsageError: A tool is missing.
-
     """
     message, code, advice = _learned(log, heuristic, name, words, model, footer)
     if advice == "measure_more":

@@ -35,7 +35,7 @@ pub enum Reason {
         /// Inputs of the log.
         needed: Option<usize>,
     },
-    /// The gain is at most [`GOOD_ENOUGH`], if there is any.
+    /// The gain is at most [`GOOD_ENOUGH`], if there is any. A few inputs never show that: they may hold none of those that gain.
     GainIsLittle,
     /// Repetitions of one measurement differ more than what is decided on.
     Noise {
@@ -88,7 +88,8 @@ pub struct Verdict {
     pub gain: Option<Gain>,
 }
 
-/// Among fewer inputs, a crossover of two choices often looks like noise (docs/laboratory.md).
+/// Among fewer inputs, a crossover of two choices often looks like noise (docs/laboratory.md), and no gain on fewer held-out ones is no
+/// proof that there is none.
 const FEW_INPUTS: usize = 40;
 /// The quantiles of a gain: each end is a test at 5 %.
 const TAILS: [f64; 2] = [0.05, 0.95];
@@ -162,7 +163,7 @@ impl Verdict {
             (Advice::MeasureMore, Reason::Noise { repetitions, decided_on })
         } else if found.low > 1.0 && found.times > LEAST_GAIN {
             (Advice::Take, Reason::GainIsShown)
-        } else if found.high < 1.0 + GOOD_ENOUGH {
+        } else if found.high < 1.0 + GOOD_ENOUGH && found.inputs >= FEW_INPUTS {
             (Advice::AlwaysTake, Reason::GainIsLittle)
         } else {
             (Advice::MeasureMore, Reason::GainIsNotShown { needed: found.needed(inputs) })

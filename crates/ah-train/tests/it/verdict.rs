@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ah_model::Value;
-use ah_train::{Advice, Params, TrainedModel, train};
+use ah_train::{Advice, Params, Reason, TrainedModel, train};
 use ah_types::random::{fraction, mix};
 
 use crate::common::Run;
@@ -17,6 +17,8 @@ enum Kind {
     Gain,
     /// The same, where the best single choice loses 30 %.
     Great,
+    /// `b` is twice as fast for the least x, and `a` elsewhere.
+    Corner,
     /// As [`Gain`](Self::Gain), where one time in 25 is up to four times as long as its features say.
     Rare,
     /// The same with noise of 20 % and eight choices, of which six are copies of `a`.
@@ -41,6 +43,14 @@ impl Kind {
             Self::NoGain => 1.0 + 0.02 * choice as f64 + 0.2 * draw(0),
             Self::Gain => (if is_fast && choice < 2 { 1.0 } else { 1.25 }) * (1.0 + 0.05 * draw(0)),
             Self::Great => (if is_fast && choice < 2 { 1.0 } else { 1.69 }) * (1.0 + 0.05 * draw(0)),
+            Self::Corner if choice == 1 => {
+                if x < 1000.0 {
+                    0.5
+                } else {
+                    1.5
+                }
+            }
+            Self::Corner => 1.0 + 0.02 * choice as f64,
             Self::Rare if draw(1) < 0.04 => 1.0 + 3.0 * draw(0),
             Self::Rare => {
                 if is_fast && choice < 2 {
@@ -125,6 +135,16 @@ fn holds(kind: Kind, logs: u64, inputs: u64) -> u64 {
 fn a_gain_that_is_there_is_taken_and_no_other() {
     assert!(takes(Kind::NoGain, 20, 100) <= 2);
     assert!(takes(Kind::Gain, 10, 200) >= 9);
+}
+
+/// `b` is twice as fast on one input of ten, and 12 held-out ones often hold none of them. They said "Always take a".
+#[test]
+fn a_few_inputs_never_show_that_there_is_no_gain() {
+    for seed in 0..12 {
+        let trained = Kind::Corner.train(seed, 70);
+        let held_out = trained.held_out.evaluation.judged.len();
+        assert!(held_out >= 40 || trained.verdict.reason != Reason::GainIsLittle, "{seed}");
+    }
 }
 
 #[test]

@@ -216,7 +216,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         Self { model, syntax, names, reads, rankings: &[], known, steps }
     }
 
-    fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
+    /// Gives a variable a value, and returns it.
+    pub fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
         let variable =
             Code { is_product: value.is_product, is_integer: value.is_integer, ..Code::variable(name) };
         self.steps.push(Step::Let { name: name.to_owned(), slot, ty, value });

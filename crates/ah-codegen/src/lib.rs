@@ -24,6 +24,7 @@ mod c;
 #[cfg(feature = "cli")]
 mod cli;
 mod code;
+mod costs;
 mod expression;
 mod facts;
 mod go;

@@ -112,7 +112,16 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     let device = device.as_deref().unwrap_or("devices that the model does not name");
     let size = match (model.boosters.len(), model.tree.leaves().count()) {
         _ if is_constant => "one choice everywhere".to_owned(),
+        (0, 1) if model.costs.is_some() => "a cost formula for each choice".to_owned(),
+        (0, leaves) if model.costs.is_some() => {
+            format!("a cost formula for each choice and a tree of {leaves} leaves with its factors")
+        }
         (0, leaves) => format!("a tree of {leaves} leaves"),
+        (trees, leaves) if model.costs.is_some() => {
+            format!(
+                "a cost formula for each choice, a tree of {leaves} leaves and {trees} small ones that correct it"
+            )
+        }
         (trees, leaves) => format!("a tree of {leaves} leaves and {trees} small ones that correct it"),
     };
     lines.push(format!(

@@ -9,6 +9,7 @@ use ah_model::{ChoiceId, Leaf, Model, Tables, contains};
 
 use crate::body::{Body, Builder, Step, feature, is_in, walk};
 use crate::code::Code;
+use crate::costs::CostCode;
 use crate::facts::Facts;
 use crate::language::{Language, Outcome};
 use crate::names::Names;
@@ -44,6 +45,8 @@ pub struct Planned {
     pub given: BTreeSet<usize>,
     pub leaves: usize,
     pub tables: Option<TableCode>,
+    /// The cost formula.
+    pub costs: Option<CostCode>,
     /// The steps before the conditions, and by condition its code and the choices that need it.
     pub conditions: (Body, Vec<(Code, Vec<ChoiceId>)>),
 }
@@ -86,7 +89,8 @@ impl Request<'_> {
         let mut planned = Planned::default();
         let mut facts = Facts::new(model, syntax.is_typed);
         let never = !Builder::new(model, syntax, names, &mut BTreeSet::new()).precondition(&mut facts);
-        let mut is_small = model.boosters.is_empty() || never;
+        let is_on_formula = model.costs.is_some() && !never;
+        let mut is_small = model.boosters.is_empty() && !is_on_formula || never;
         if is_small {
             planned.body = Builder::new(model, syntax, names, &mut planned.reads).function();
             walk(&planned.body.steps, 0, &mut |step, around| {
@@ -104,6 +108,12 @@ impl Request<'_> {
             let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
             builder.rankings = &numbers;
             planned.leaf = builder.function();
+        }
+        if is_on_formula {
+            planned.costs = CostCode::new(model, syntax, names, &mut planned.reads);
+            // The library has the infinity that costs are compared with.
+            let log2 = planned.is_boosted().then_some("log2()");
+            planned.reads.extend(log2.into_iter().chain(["math()"]).map(str::to_owned));
         }
         if self.ranked || planned.tables.is_some() {
             self.with_conditions(syntax, names, &mut planned);
@@ -124,6 +134,14 @@ impl Request<'_> {
         let model = self.model;
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+        planned.leaves = model.tree.leaves().count();
+        if model.boosters.is_empty() && model.costs.is_some() {
+            // People read a tree on a formula.
+            builder.rankings = &tables.numbers;
+            planned.leaf = builder.function();
+            planned.tables = Some(TableCode { tables, columns: Vec::new() });
+            return;
+        }
         let mut facts = Facts::new(model, syntax.is_typed);
         builder.precondition(&mut facts);
         let mut columns = Vec::new();
@@ -151,7 +169,6 @@ impl Request<'_> {
             });
         }
         planned.body = builder.taken(columns.iter());
-        planned.leaves = model.tree.leaves().count();
         planned.tables = Some(TableCode { tables, columns });
     }
 

@@ -92,6 +92,9 @@ pub fn values(
         "ranked": request.ranked,
         "tables": planned.tables.is_some(),
         "boosters": planned.is_boosted(),
+        "costs": planned.costs.is_some(),
+        // The tree is code, and only its leaves are tables.
+        "has_leaf": planned.costs.is_some() && !planned.is_boosted(),
         "helpers": planned.helpers(),
         "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
@@ -121,6 +124,9 @@ pub fn values(
         values.insert("device_name", &(language.text)(device.name()));
         values.insert("units", units);
         values.insert("units_count", &count);
+    }
+    if let Some(code) = &planned.costs {
+        code.insert(model, language, &names, &mut values);
     }
     if let Some(code) = &planned.tables {
         // These steps decline or go on, in the skeleton's own guard.

@@ -265,23 +265,31 @@ pub struct Rule {
     pub unit: f64,
     /// What a choice must save against the fallback. `None`: the leaf alone decides.
     pub margin: Option<f64>,
+    /// True if the scores of leaves are factors of the costs of a formula. Without boosters they are.
+    pub are_factors: bool,
 }
 
 impl Rule {
     /// Returns the choices of a leaf for an input, best first; of equal ones the one in the first lane. `sums` are zeros without
-    /// boosters; `scores` is scratch. Both have the parts of the leaf.
+    /// boosters; `costs` is empty without a formula; `scores` is scratch. All have the parts of the leaf.
     ///
-    /// `score(c) = leaf.score + unit * sums[c]`, and `c` is allowed if it is the fallback, or if the leaf allows it and
+    /// `score(c) = costs[c] + leaf.score + unit * sums[c]`, with [factors](Self::are_factors) `costs[c] * leaf.score`, and `c` is allowed if it is the fallback, or if the leaf allows it and
     /// `score(c) <= score(fallback) - margin`. In a leaf that never saw the fallback it cannot run, so a margin allows everything.
     pub fn best_first<'a>(
         self,
         leaf: &'a [Part],
         sums: &[[i16; LANES]],
+        costs: &[[f64; LANES]],
         scores: &'a mut [[f64; LANES]],
     ) -> impl Iterator<Item = Ranked> + use<'a> {
         for ((scores, Part(leaf, _)), sums) in scores.iter_mut().zip(leaf).zip(sums) {
             let sums = leaf.iter().zip(sums).map(|(score, sum)| score + self.unit * f64::from(*sum));
             scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum);
+        }
+        for (scores, costs) in scores.iter_mut().zip(costs) {
+            for (score, cost) in scores.iter_mut().zip(costs) {
+                *score = if self.are_factors { cost * *score } else { cost + *score };
+            }
         }
         let most = self.margin.map_or(f64::INFINITY, |margin| {
             let of_fallback = |fallback| scores.as_flattened()[fallback as usize];

@@ -60,8 +60,8 @@ pub use feature::{Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use host::this_cpu;
 pub use model::{
-    BoosterTables, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode, Provenance, Purpose,
-    ROW_NUMBERS, Reached, ScoreRow, ScoreTree, SourceRecord, Sums, Tables,
+    BoosterTables, CostClass, Costs, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode,
+    Provenance, Purpose, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, SourceRecord, Sums, Tables, Term,
 };
 pub use named::named;
 pub use objective::Objective;

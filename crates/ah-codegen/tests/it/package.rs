@@ -41,6 +41,7 @@ fn model(choices: &[&str]) -> Model {
         choices,
         fallback,
         tree,
+        costs: None,
         boosters,
         margin,
         ..base

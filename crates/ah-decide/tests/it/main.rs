@@ -108,7 +108,7 @@ fn executed(rule: Rule, leaf: &[Ranked], sums: &[i16], by_choice: bool) -> Vec<R
     fill_leaves(&mut parts, leaf, &[leaf.len()], by_choice);
     let mut padded = [[0; LANES]; 2];
     padded.as_flattened_mut()[..sums.len()].copy_from_slice(sums);
-    rule.best_first(&parts, &padded, &mut [[0.0; LANES]; 2]).collect()
+    rule.best_first(&parts, &padded, &[], &mut [[0.0; LANES]; 2]).collect()
 }
 
 proptest! {
@@ -142,7 +142,7 @@ proptest! {
         let ranked = |(choice, (score, allowed, _)): (usize, &(i32, bool, i16))| {
             Ranked { choice: choice as u32, score: f64::from(*score), allowed: *allowed, expected: true }
         };
-        let rule = Rule { fallback, unit: 0.25, margin: None };
+        let rule = Rule { fallback, unit: 0.25, margin: None, are_factors: false };
         let mut ranking: Vec<Ranked> = leaf.iter().enumerate().map(ranked).collect();
         if !by_choice {
             ranking.reverse();
@@ -188,10 +188,29 @@ fn a_descent_goes_left_at_the_threshold_and_ends_at_nan() {
 }
 
 #[test]
+fn costs_are_added_or_multiplied() {
+    let leaf = [(0, 1.5), (2, 1.0), (17, 4.0)];
+    let leaf = leaf.map(|(choice, score)| Ranked { choice, score, allowed: true, expected: true });
+    let mut parts = vec![Part::NONE; 2];
+    fill_leaves(&mut parts, &leaf, &[3], true);
+    let mut costs = [[1.0; LANES]; 2];
+    (costs[0][0], costs[0][2], costs[1][1]) = (2.0, 4.0, 0.5);
+    let scores = |are_factors| {
+        let rule = Rule { fallback: None, unit: 0.25, margin: None, are_factors };
+        let (sums, mut scores) = ([[2; LANES]; 2], [[0.0; LANES]; 2]);
+        let sums = if are_factors { [[0; LANES]; 2] } else { sums };
+        let best = rule.best_first(&parts, &sums, &costs, &mut scores);
+        best.map(|ranked| (ranked.choice, ranked.score)).collect::<Vec<_>>()
+    };
+    assert_eq!(scores(true), [(17, 2.0), (0, 3.0), (2, 4.0)]);
+    assert_eq!(scores(false), [(0, 4.0), (17, 5.0), (2, 5.5)]);
+}
+
+#[test]
 fn a_margin_compares_with_the_fallback() {
     let leaf = [(0, 0.0, false), (1, 1.0, true), (2, 0.5, true)];
     let leaf = leaf.map(|(choice, score, allowed)| Ranked { choice, score, allowed, expected: true });
-    let rule = Rule { fallback: Some(1), unit: 0.25, margin: Some(0.5) };
+    let rule = Rule { fallback: Some(1), unit: 0.25, margin: Some(0.5), are_factors: false };
     let allowed = |rule: Rule, sums: [i16; 3]| {
         let mut ranking = executed(rule, &leaf, &sums, true);
         ranking.sort_by_key(|ranked| ranked.choice);

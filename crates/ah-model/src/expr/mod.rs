@@ -33,7 +33,7 @@ mod resolve;
 mod shared;
 mod tree;
 
-pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, modulo};
+pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, log2, modulo};
 pub use parse::parse;
 pub(crate) use shared::share;
 pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

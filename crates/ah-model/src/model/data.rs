@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::boosters::ScoreTree;
+use super::costs::Costs;
 use super::purpose::Purpose;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
@@ -48,7 +49,9 @@ pub struct Model {
     pub fallback: Option<ChoiceId>,
     /// The condition under which a choice can run; choices without an entry can run everywhere.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
-    /// The tree that people read. Its leaves rank the choices.
+    /// The formula of each choice's time, under the trees.
+    pub costs: Option<Costs>,
+    /// The tree that people read. Its leaves rank the choices; on a formula without boosters a leaf's score is a factor of the cost.
     pub tree: Tree,
     /// Trees that add to the scores of a leaf.
     pub boosters: Vec<ScoreTree>,
@@ -207,6 +210,9 @@ impl Model {
         let mut reads: BTreeSet<usize> = self.tests().map(|test| test.column.slot).collect();
         for condition in self.precondition.iter().chain(self.eligible.values()) {
             condition.typed.for_each_feature(&mut |slot| _ = reads.insert(slot.index));
+        }
+        if let Some(costs) = &self.costs {
+            reads.extend(costs.reads(self.features.base().len()));
         }
         // A derived feature uses only features before it.
         for (at, (_, typed)) in self.features.derived().iter().enumerate().rev() {

@@ -27,9 +27,9 @@ impl Model {
         values: &[Value],
         mut offered: impl FnMut(ChoiceId) -> bool,
     ) -> Result<&RankedChoice, Unsure> {
-        let (leaf, sums) = self.reached(values)?;
+        let (leaf, sums, costs) = self.reached(values)?;
         let offered = |choice| self.is_eligible(ChoiceId(choice), values) && offered(ChoiceId(choice));
-        let choice = pick(self.ranked(leaf, &sums), self.fallback.map(|id| id.0), offered);
+        let choice = pick(self.ranked(leaf, &sums, &costs), self.fallback.map(|id| id.0), offered);
         choice.and_then(|choice| leaf.ranked(ChoiceId(choice))).ok_or(Unsure::NoneAllowed)
     }
 
@@ -48,8 +48,8 @@ impl Model {
     /// # Errors
     /// The reason for declining, as in [`decide`](Self::decide).
     pub fn ranking(&self, values: &[Value]) -> Result<Vec<Ranked>, Unsure> {
-        let (leaf, sums) = self.reached(values)?;
-        Ok(self.ranked(leaf, &sums))
+        let (leaf, sums, costs) = self.reached(values)?;
+        Ok(self.ranked(leaf, &sums, &costs))
     }
 
     /// Returns the leaf that these values reach.
@@ -86,9 +86,9 @@ impl Model {
         }
     }
 
-    /// Returns the leaf that these values reach, and the sum of the boosters' rows. Every column of the boosters must have a value,
+    /// Returns the leaf that these values reach, the sum of the boosters' rows, and what the formula adds to scores. Every column of the boosters must have a value,
     /// whether the paths of this input test it or not.
-    fn reached(&self, values: &[Value]) -> Result<(&Leaf, Vec<i16>), Unsure> {
+    fn reached(&self, values: &[Value]) -> Result<(&Leaf, Vec<i16>, Vec<f64>), Unsure> {
         let (leaf, logged) = (self.leaf(values)?, self.row(values));
         let row = self.features.row(&logged);
         let value = |column: &Column| self.column_value(column, &row);
@@ -98,7 +98,9 @@ impl Model {
             let (numbers, ..) = tree.path(value)?;
             sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += i16::from(*number));
         }
-        Ok((leaf, sums))
+        let mut costs = Vec::new();
+        self.cost_scores(&logged, |_, cost| costs.push(cost)).map_err(Unsure::Undefined)?;
+        Ok((leaf, sums, costs))
     }
 
     /// Returns true if `choice` can run on an input with these values, as far as the model knows. An
@@ -107,9 +109,19 @@ impl Model {
         self.eligible.get(&choice).is_none_or(|condition| condition.holds(&self.row(values)))
     }
 
+    /// Returns true if equal scores have the order of the choices, and not that of a leaf: boosters or a formula change the order.
+    pub fn is_by_choice(&self) -> bool {
+        self.costs.is_some() || !self.boosters.is_empty()
+    }
+
     /// Returns the rule by which choices are scored and allowed.
     pub fn rule(&self) -> Rule {
-        Rule { fallback: self.fallback.map(|choice| choice.0), unit: self.unit, margin: self.margin }
+        Rule {
+            fallback: self.fallback.map(|choice| choice.0),
+            unit: self.unit,
+            margin: self.margin,
+            are_factors: self.costs.is_some() && self.boosters.is_empty(),
+        }
     }
 
     /// Returns the values that the boosters compare, sorted.
@@ -117,12 +129,20 @@ impl Model {
         self.boosters.iter().flat_map(Tree::tests).map(|test| &test.column).collect()
     }
 
-    /// Returns the ranking of a leaf with this sum of rows, best first. Equal ones have the order of the leaf, with boosters that of
-    /// the choices.
-    fn ranked(&self, leaf: &Leaf, sums: &[i16]) -> Vec<Ranked> {
-        let sum = |choice: u32| self.unit * f64::from(sums[choice as usize]);
+    /// Returns the ranking of a leaf with this sum of rows and these scores of the formula, best first. Equal ones have the order of
+    /// the leaf, with boosters or a formula that of the choices.
+    fn ranked(&self, leaf: &Leaf, sums: &[i16], costs: &[f64]) -> Vec<Ranked> {
+        let are_factors = self.rule().are_factors;
+        let score = |Ranked { choice, score, .. }: Ranked| {
+            let sum = || score + self.unit * f64::from(sums[choice as usize]);
+            match costs.get(choice as usize) {
+                Some(cost) if are_factors => cost * score,
+                Some(cost) => cost + sum(),
+                None => sum(),
+            }
+        };
         let scored = leaf.ranking.iter().map(|ranked| ranked.ranked(self.fallback));
-        let scored = scored.map(|ranked| Ranked { score: ranked.score + sum(ranked.choice), ..ranked });
+        let scored = scored.map(|ranked| Ranked { score: score(ranked), ..ranked });
         let mut ranking: Vec<Ranked> = scored.collect();
         let is_fallback = |ranked: &Ranked| Some(ChoiceId(ranked.choice)) == self.fallback;
         if let Some(margin) = self.margin {
@@ -134,7 +154,7 @@ impl Model {
                 .iter_mut()
                 .for_each(|ranked| ranked.allowed &= ranked.score <= most || is_fallback(ranked));
         }
-        if !self.boosters.is_empty() {
+        if self.is_by_choice() {
             ranking.sort_by_key(|ranked| ranked.choice);
         }
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));

@@ -40,7 +40,7 @@ impl Model {
         let decision = decision.ok();
         // `fmt::Write` for a `String` never fails.
         let _ = self.write_path(&mut text, values, &names, decision);
-        if !self.boosters.is_empty() {
+        if self.is_by_choice() {
             let _ = self.write_predicted(&mut text, values, decision);
         }
         text
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// Writes the slowdowns that the boosters predict for the choices of the leaf, best first, up to 10.
+    /// Writes the slowdowns that the boosters or the formula predict for the choices of the leaf, best first, up to 10.
     fn write_predicted(
         &self,
         text: &mut String,
@@ -134,13 +134,24 @@ impl Model {
         decision: Option<ChoiceId>,
     ) -> std::fmt::Result {
         let (objective, ranking) = (self.purpose.objective, self.ranking(values).unwrap_or_default());
-        if !ranking.is_empty() {
-            writeln!(text, "\nBoosted trees decide the order. They predict these slowdowns:")?;
+        let mut slowdowns: Vec<f64> = Vec::new();
+        if let Some(best) = ranking.first() {
+            let (what, best) = match self.costs.is_some() {
+                true => ("A cost formula and the trees on it decide", best.score),
+                false => ("Boosted trees decide", 0.0),
+            };
+            writeln!(text, "\n{what} the order. They predict these slowdowns:")?;
+            // Half of the trees on a formula predict the slowdown a second time.
+            let predicted = |score: f64| match (self.costs.is_some(), self.boosters.is_empty()) {
+                (false, _) => objective.slowdown(score),
+                (true, true) => score / best,
+                (true, false) => ((score - best) / 2.0).exp2(),
+            };
+            slowdowns = ranking.iter().map(|ranked| predicted(ranked.score).clamp(1.0, 10.0)).collect();
         }
         for (place, ranked) in ranking.iter().enumerate() {
             if let Some(choice) = self.marked(place, ChoiceId(ranked.choice), decision, ranked.allowed) {
-                let slowdown = objective.slowdown(ranked.score).clamp(1.0, 10.0);
-                writeln!(text, "  {slowdown:>8.3}  {choice}")?;
+                writeln!(text, "  {:>8.3}  {choice}", slowdowns[place])?;
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::booster_file::{self, BoostersFile};
+use super::costs::CostsFile;
 use super::data::{Model, Precondition, Promise, Provenance};
 use super::purpose::Purpose;
 use super::tree_file::{self, NodeFile, slot};
@@ -62,6 +63,8 @@ struct ModelFile<Tree, Boosters> {
     eligible: BTreeMap<String, String>,
     promise: Option<Promise>,
     purpose: Purpose,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    costs: Option<CostsFile>,
     tree: Tree,
     #[serde(default = "no_boosters", skip_serializing_if = "Option::is_none")]
     boosters: Option<Boosters>,
@@ -114,6 +117,7 @@ impl Model {
             eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
             promise: self.promise.clone(),
             purpose: self.purpose.clone(),
+            costs: self.costs.as_ref().map(|costs| costs.to_file(&self.choices)),
             tree: raw(tree_text::print(self)),
             boosters: (!self.boosters.is_empty()).then(|| raw(booster_file::print(self))),
             provenance: self.provenance.clone(),
@@ -215,6 +219,7 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
         .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?)));
     let eligible = eligible.collect::<Result<_, String>>()?;
     let fallback = file.fallback.map(|name| choice(&name).map_err(|e| format!("fallback: {e}")));
+    let costs = file.costs.map(|costs| costs.resolve(features.base(), &file.choices)).transpose();
     let tree = tree_file::resolve(file.tree, &features)?;
     let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&features)).transpose();
     let boosters = boosters.map_err(|problem| format!("boosters: {problem}"))?.unwrap_or_default();
@@ -231,6 +236,7 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
         device_capa: file.device_capa,
         promise: file.promise,
         purpose: file.purpose,
+        costs: costs.map_err(|problem| format!("costs: {problem}"))?,
         tree,
         boosters,
         unit: file.boosters.as_ref().map_or(0.0, |boosters| boosters.unit),

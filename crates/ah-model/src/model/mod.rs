@@ -3,6 +3,7 @@
 
 mod booster_file;
 mod boosters;
+mod costs;
 mod data;
 mod decide;
 mod explain;
@@ -14,6 +15,7 @@ mod tree_text;
 mod validate;
 
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree};
+pub use costs::{CostClass, Costs, Term};
 pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance, SourceRecord};
 pub use decide::LoggedRow;
 pub use purpose::Purpose;

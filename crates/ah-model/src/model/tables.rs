@@ -33,7 +33,7 @@ pub struct Tables {
     pub numbers: Vec<usize>,
     /// By ranking: the end of its choices in `rankings`.
     pub ends: Vec<usize>,
-    /// The distinct rankings, one after the other; with boosters in the order of the choices.
+    /// The distinct rankings, one after the other; with boosters or a formula in the order of the choices.
     pub rankings: Vec<Ranked>,
     /// The same in parts, as many for each.
     parts: Vec<Part>,
@@ -70,8 +70,21 @@ const ON_STACK: usize = 128;
 /// instructions.
 const FEW_CATEGORIES: usize = 8;
 
-/// Scratch for the sums of the boosters' rows.
-pub type Sums = SmallVec<[[i16; LANES]; PARTS]>;
+/// Scratch of a decision.
+#[derive(Debug, Default)]
+pub struct Sums {
+    /// The sums of the boosters' rows.
+    rows: SmallVec<[[i16; LANES]; PARTS]>,
+    /// What the formula adds to scores; empty without one.
+    costs: SmallVec<[[f64; LANES]; PARTS]>,
+}
+
+impl Sums {
+    /// Returns empty scratch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
 
 /// What one input reaches in the tables.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +92,8 @@ pub struct Reached<'t> {
     tables: &'t Tables,
     /// The number of the leaf, in the order of the model's nodes.
     pub leaf: usize,
-    /// The sums of the boosters' rows, in parts; zeros without boosters.
-    sums: &'t [[i16; LANES]],
+    /// In parts: the sums of the boosters' rows, zeros without boosters; and what the formula adds.
+    sums: &'t Sums,
 }
 
 impl Tables {
@@ -90,10 +103,10 @@ impl Tables {
         columns.sort_unstable();
         columns.dedup();
         let (mut numbers, mut ends, mut rankings, mut picks) = <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
-        let (mut known, is_boosted) = (HashMap::new(), !model.boosters.is_empty());
+        let (mut known, is_by_choice) = (HashMap::new(), model.is_by_choice());
         for (_, leaf) in model.tree.leaves() {
             let mut ranking: Vec<Ranked> = leaf.ranking.iter().map(|r| r.ranked(model.fallback)).collect();
-            if is_boosted {
+            if is_by_choice {
                 ranking.sort_by_key(|ranked| ranked.choice);
             }
             let key = ranking.iter().map(|r| (r.choice, r.score.to_bits(), r.allowed, r.expected));
@@ -105,7 +118,7 @@ impl Tables {
             picks.push(leaf.choose(model.fallback).map(|ranked| ranked.choice));
         }
         let mut parts = vec![Part::NONE; ends.len() * model.choices.len().div_ceil(LANES)];
-        fill_leaves(&mut parts, &rankings, &ends, is_boosted);
+        fill_leaves(&mut parts, &rankings, &ends, is_by_choice);
         Self {
             values: columns.iter().map(|column| ColumnValue::new(model, column)).collect(),
             expressions: model.features.shared(&model.reads()),
@@ -151,12 +164,19 @@ impl Tables {
             model.column_value(column, &row).err().unwrap_or(Unsure::Undefined(column.slot))
         };
         let leaf = ah_decide::leaf(&self.nodes, value).map_err(unsure)?;
-        sums.clear();
-        sums.resize(self.width(), [0; LANES]);
+        let Sums { rows, costs } = &mut *sums;
+        rows.clear();
+        rows.resize(self.width(), [0; LANES]);
+        costs.clear();
+        if model.costs.is_some() {
+            costs.resize(self.width(), [1.0; LANES]);
+            let add = |choice: ChoiceId, score| costs.as_flattened_mut()[choice.index()] = score;
+            model.cost_scores(&logged, add).map_err(Unsure::Undefined)?;
+        }
         if !self.boosters.first_rows.is_empty() {
             let mut codes: SmallVec<[u16; ON_STACK]> = SmallVec::new();
             codes.resize(self.boosters.columns.len(), 0);
-            self.boosters.borrow().add_rows(sums, &mut codes, value).map_err(unsure)?;
+            self.boosters.borrow().add_rows(rows, &mut codes, value).map_err(unsure)?;
         }
         Ok(Reached { tables: self, leaf, sums })
     }
@@ -298,6 +318,7 @@ impl Reached<'_> {
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick_expected(&self, mut eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
         if self.tables.boosters.first_rows.is_empty()
+            && self.sums.costs.is_empty()
             && let Some(pick) = self.tables.picks[self.leaf]
             && eligible(pick)
         {
@@ -308,13 +329,13 @@ impl Reached<'_> {
 
     /// Returns scratch for the scores.
     fn scores(&self) -> SmallVec<[[f64; LANES]; PARTS]> {
-        SmallVec::from_elem([0.0; LANES], self.sums.len())
+        SmallVec::from_elem([0.0; LANES], self.sums.rows.len())
     }
 
     fn best_first<'a>(&'a self, scores: &'a mut [[f64; LANES]]) -> impl Iterator<Item = Ranked> + 'a {
-        let (tables, width) = (self.tables, self.sums.len());
+        let (tables, width) = (self.tables, self.sums.rows.len());
         let leaf = &tables.parts[tables.numbers[self.leaf] * width..][..width];
-        tables.rule.best_first(leaf, self.sums, scores)
+        tables.rule.best_first(leaf, &self.sums.rows, &self.sums.costs, scores)
     }
 
     fn pick_among(

@@ -34,6 +34,9 @@ fn validate(model: &Model) -> Result<(), String> {
     validate_names(model)?;
     validate_purpose(model).map_err(|problem| format!("purpose: {problem}"))?;
     validate_tree(model, &model.tree, |leaf| validate_leaf(model, leaf))?;
+    if let Some(costs) = &model.costs {
+        costs.validate(model).map_err(|problem| format!("costs: {problem}"))?;
+    }
     validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
     let columns = model.tests().map(|test| &test.column).collect::<BTreeSet<_>>().len();
     ensure!(
@@ -226,8 +229,17 @@ fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
         let are_numbers = numbers.iter().all(|x| x.is_finite()) && !bounds.iter().any(|x| x.is_nan());
         ensure!(are_numbers, "expected numbers for {}, found NaN or infinity", quoted(name));
     }
-    // The boosters change the order.
+    let is_factor = model.costs.is_some() && model.boosters.is_empty();
+    let factors_are_sound = leaf.ranking.iter().all(|ranked| ranked.score > 0.0 && ranked.allowed);
+    ensure!(
+        !is_factor || factors_are_sound,
+        "expected factors above 0 of allowed choices, because the tree stands on a formula"
+    );
+    // The boosters and the formula change the order.
     let is_sorted = leaf.ranking.is_sorted_by(|a, b| a.score <= b.score);
-    ensure!(!model.boosters.is_empty() || is_sorted, "expected the ranking in the order of the scores");
+    ensure!(
+        model.costs.is_some() || !model.boosters.is_empty() || is_sorted,
+        "expected the ranking in the order of the scores"
+    );
     Ok(())
 }

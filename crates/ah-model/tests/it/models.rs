@@ -46,6 +46,7 @@ fn model() -> Model {
         heuristic: "Toy".into(),
         optimization: "toy".into(),
         categories: vec![vec![], vec![], vec!["float".into(), "half".into()], vec![]],
+        costs: None,
         missing: BTreeSet::new(),
         features,
         precondition: Some(Precondition { expression: "k >= 1".into(), typed }),

@@ -4,6 +4,7 @@
 #![allow(dead_code)] // Each user needs some of it.
 
 mod boosters;
+mod costs;
 mod expressions;
 mod names;
 mod trees;
@@ -17,6 +18,7 @@ use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;
 
 use boosters::{boosters, scoring};
+use costs::costs;
 use expressions::{expression, number};
 use names::distinct;
 #[allow(unused_imports)]
@@ -129,8 +131,10 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     let mut tree = Tree { nodes };
     let boosters =
         if has_boosters { boosters(rng, &features, &categories, choices.len()) } else { Vec::new() };
-    // Without boosters, a ranking is in the order of the scores.
-    if !has_boosters {
+    let has_boosters = !boosters.is_empty();
+    let costs = costs(rng, &features, choices.len(), &mut tree, has_boosters);
+    // Without boosters or a formula, a ranking is in the order of the scores.
+    if !has_boosters && costs.is_none() {
         sort(&mut tree);
     }
     let (unit, margin) = if has_boosters { scoring(rng) } else { (Model::default().unit, None) };
@@ -145,6 +149,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         choices,
         fallback,
         eligible,
+        costs,
         tree,
         boosters,
         unit,

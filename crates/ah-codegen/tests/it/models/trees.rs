@@ -34,6 +34,7 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
         nodes.push(Node::Split { test, right: 0 });
     }
     model.tree = Tree { nodes };
+    model.costs = None;
     model.boosters.clear();
     model.margin = None;
     sort(&mut model.tree);

@@ -1,0 +1,231 @@
+//! Cost formulas: the time of each choice as a sum of terms of the logged features and of the choice's own numbers.
+//!
+//! A time grows with the work, in steps of tiles; trees cut space into boxes, so they do not see growth. The formula stands under the
+//! trees: with boosters `score(c) = log2(cost(c)) + leaf.score(c) + unit * (sum of c's numbers)`, without them
+//! `score(c) = cost(c) * leaf.score(c)`, where the leaf has a factor for each choice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::data::{Model, Precondition};
+use crate::choice::ChoiceId;
+use crate::expr::{self, Expr, Type, log2};
+use crate::feature::{Feature, Schema};
+use crate::row::Row;
+use crate::shown::quoted;
+
+/// The most terms, and the most numbers of a choice in them.
+const MAX_TERMS: usize = 64;
+
+/// The most leaves of a tree whose leaves have factors: people read them.
+const MAX_LEAVES: usize = 16;
+
+/// A cost formula for each choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// The numbers of a choice that terms read, such as the sizes of its tiles, by name.
+    pub parameters: Vec<String>,
+    /// The terms.
+    pub terms: Vec<Term>,
+    /// The classes of inputs, each with coefficients of its own. The first whose condition holds counts; the last has none.
+    pub classes: Vec<CostClass>,
+}
+
+/// A term of a cost formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// The expression's text.
+    pub expression: String,
+    /// The resolved expression: the slots of the logged features, then those of the parameters.
+    pub typed: Expr,
+}
+
+/// Inputs with the same coefficients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostClass {
+    /// The condition; `None` for all other inputs.
+    pub condition: Option<Precondition>,
+    /// By choice: its parameters, then a coefficient for each term.
+    pub rows: Vec<Vec<f64>>,
+}
+
+/// The key `costs` of `model.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CostsFile {
+    parameters: Vec<String>,
+    terms: Vec<String>,
+    classes: Vec<ClassFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassFile {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    when: Option<String>,
+    rows: BTreeMap<String, Vec<f64>>,
+}
+
+impl Costs {
+    /// Resolves terms over these logged features and parameters.
+    ///
+    /// # Errors
+    /// The first term or parameter that does not fit.
+    pub fn new(
+        logged: &Schema,
+        parameters: Vec<String>,
+        terms: Vec<String>,
+        classes: Vec<CostClass>,
+    ) -> Result<Self, String> {
+        let schema = schema(logged, &parameters)?;
+        let term = |expression: String| {
+            let wrong = |problem| format!("the term {}: {problem}", quoted(&expression));
+            let typed = expr::parse(&expression).and_then(|term| term.resolve(&schema));
+            let typed = typed.map_err(|problem| wrong(problem.to_string()))?;
+            match typed.ty() {
+                Type::Number => Ok(Term { expression, typed }),
+                other => Err(wrong(format!("expected a number, found {other}"))),
+            }
+        };
+        Ok(Self { terms: terms.into_iter().map(term).collect::<Result<_, _>>()?, parameters, classes })
+    }
+
+    /// Returns the class of an input. `values` are those of the logged features.
+    pub fn class(&self, values: &(impl Row + ?Sized)) -> Option<&CostClass> {
+        self.classes.iter().find(|class| class.condition.as_ref().is_none_or(|when| when.holds(values)))
+    }
+
+    /// Returns the cost of a choice with this row of a class; NaN where it is no finite number above 0.
+    pub fn cost(&self, row: &[f64], values: &(impl Row + ?Sized), logged: usize) -> f64 {
+        let (parameters, coefficients) = row.split_at(self.parameters.len());
+        let values = TermRow { values, parameters, logged };
+        let parts = self.terms.iter().zip(coefficients).map(|(term, x)| x * term.typed.number(&values));
+        let cost = parts.reduce(|sum, part| sum + part).unwrap_or(f64::NAN);
+        if cost > 0.0 && cost < f64::INFINITY { cost } else { f64::NAN }
+    }
+
+    /// Returns the terms and the conditions of the classes.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let conditions = self.classes.iter().filter_map(|class| class.condition.as_ref());
+        self.terms.iter().map(|term| &term.typed).chain(conditions.map(|when| &when.typed))
+    }
+
+    /// Returns the slots of the features that these read, of this many logged ones.
+    pub fn reads(&self, logged: usize) -> BTreeSet<usize> {
+        let mut reads = BTreeSet::new();
+        self.expressions().for_each(|expr| expr.for_each_feature(&mut |slot| _ = reads.insert(slot.index)));
+        reads.retain(|slot| *slot < logged);
+        reads
+    }
+
+    pub(super) fn to_file(&self, choices: &[String]) -> CostsFile {
+        let class = |class: &CostClass| ClassFile {
+            when: class.condition.as_ref().map(|when| when.expression.clone()),
+            rows: choices.iter().cloned().zip(class.rows.iter().cloned()).collect(),
+        };
+        CostsFile {
+            parameters: self.parameters.clone(),
+            terms: self.terms.iter().map(|term| term.expression.clone()).collect(),
+            classes: self.classes.iter().map(class).collect(),
+        }
+    }
+
+    /// Checks what reading does not.
+    pub(super) fn validate(&self, model: &Model) -> Result<(), String> {
+        let (numbers, choices) = (self.parameters.len() + self.terms.len(), model.choices.len());
+        if self.terms.is_empty() || numbers > MAX_TERMS {
+            return Err(format!("expected 1 to {MAX_TERMS} terms and parameters, found {numbers}"));
+        }
+        if !self.classes.iter().rev().enumerate().all(|(at, class)| (at == 0) == class.condition.is_none()) {
+            return Err("expected a condition for each class but the last".to_owned());
+        }
+        let leaves = model.tree.leaves().count();
+        if model.boosters.is_empty() && leaves > MAX_LEAVES {
+            return Err(format!(
+                "expected a tree of at most {MAX_LEAVES} leaves without boosters, found {leaves}"
+            ));
+        }
+        for row in self.classes.iter().flat_map(|class| &class.rows) {
+            if row.len() != numbers || !row.iter().all(|x| x.is_finite()) {
+                return Err(format!("expected rows of {numbers} finite numbers, found {row:?}"));
+            }
+        }
+        match self.classes.iter().find(|class| class.rows.len() != choices) {
+            _ if self.classes.is_empty() => Err("expected at least one class, found none".to_owned()),
+            Some(class) => Err(format!("expected rows of {choices} choices, found {}", class.rows.len())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl CostsFile {
+    /// Returns the formula with slots in the place of names.
+    pub(super) fn resolve(self, logged: &Schema, choices: &[String]) -> Result<Costs, String> {
+        let class = |ClassFile { when, mut rows }: ClassFile| {
+            let condition = when.map(|when| Precondition::new(when, logged)).transpose();
+            let row = |name: &String| {
+                rows.remove(name).ok_or_else(|| format!("expected a row of the choice {}", quoted(name)))
+            };
+            let of_choices = choices.iter().map(row).collect::<Result<_, _>>()?;
+            match rows.keys().next() {
+                Some(name) => Err(format!("unknown choice {}", quoted(name))),
+                None => Ok(CostClass { condition: condition.map_err(|e| e.to_string())?, rows: of_choices }),
+            }
+        };
+        let classes = self.classes.into_iter().map(class).collect::<Result<_, String>>()?;
+        Costs::new(logged, self.parameters, self.terms, classes)
+    }
+}
+
+/// Returns the features that terms see.
+fn schema(logged: &Schema, parameters: &[String]) -> Result<Schema, String> {
+    let parameters = parameters.iter().map(|name| Feature::numerical(name));
+    Schema::new(logged.features().iter().cloned().chain(parameters)).map_err(|problem| problem.to_string())
+}
+
+/// The values of an input, then the parameters of a choice.
+struct TermRow<'a, R: ?Sized> {
+    values: &'a R,
+    parameters: &'a [f64],
+    logged: usize,
+}
+
+impl<R: Row + ?Sized> Row for TermRow<'_, R> {
+    fn number(&self, slot: usize) -> f64 {
+        match slot.checked_sub(self.logged) {
+            None => self.values.number(slot),
+            Some(at) => self.parameters.get(at).copied().unwrap_or(f64::NAN),
+        }
+    }
+
+    fn category(&self, slot: usize) -> Option<&str> {
+        if slot < self.logged { self.values.category(slot) } else { None }
+    }
+}
+
+impl Model {
+    /// Returns what the formula adds to scores: with boosters the logarithm of the cost to base 2, else the cost. Nothing without a
+    /// formula.
+    ///
+    /// # Errors
+    /// The slot of the first feature of the formula, where some choice has no cost above 0.
+    pub fn cost_scores(
+        &self,
+        values: &(impl Row + ?Sized),
+        mut add: impl FnMut(ChoiceId, f64),
+    ) -> Result<(), usize> {
+        let Some(costs) = &self.costs else { return Ok(()) };
+        let logged = self.features.base().len();
+        let first = || costs.reads(logged).first().copied().unwrap_or_default();
+        let class = costs.class(values).ok_or_else(first)?;
+        for (choice, row) in (0..).map(ChoiceId).zip(&class.rows) {
+            let cost = costs.cost(row, values, logged);
+            if cost.is_nan() {
+                return Err(first());
+            }
+            add(choice, if self.boosters.is_empty() { cost } else { log2(cost) });
+        }
+        Ok(())
+    }
+}

@@ -2,15 +2,16 @@
 """What ah-train loses on inputs that it never saw: six seeds of splits over all logs, for one or several binaries.
 
     scripts/losses.py [NAME=]ah-train ... [--logs FOLDER ...] [--only TEXT,...] [--modes best,always,promise,tree]
-                    [--seeds 6] [--large-seeds N] [--sparse CELLS] [--jobs N] [--env NAME:KEY=VALUE ...] [--out runs.jsonl]
+                    [--seeds 6] [--large-seeds N] [--sparse CELLS] [--split fifth,above,few=60] [--jobs N] [--env NAME:KEY=VALUE,... ...] [--out runs.jsonl]
     scripts/losses.py --table runs.jsonl [runs.jsonl ...]
 
-A fifth of each log's inputs (SHA-256 of "seed:features" below 0.2) is held out of the log that ah-train gets. Each run is
-one JSON line: the variant, the log, the mode, the seed, and on the held-out inputs the geometric mean of the time taken over
+A fifth of each log's inputs (SHA-256 of "seed:features" below 0.2) is held out of the log that ah-train gets. `--split above` holds out
+the inputs whose product of m, n and k is above the median, `few=N` all but N, and `late=N` a fifth, and all but N times of one
+of the choices that win most. Each run is one JSON line: the variant, the log, the mode, the seed, and on the held-out inputs the geometric mean of the time taken over
 the best time ("loss", the decision left out), the share of inputs more than 1.05 times as slow as the fallback ("slower"),
 the share on which it decides ("decides"), and the seconds of learning on one thread. A declined input, or a choice without a
 time, costs the fallback; where that has no time, the slowest choice. `--env` runs a binary again as the variant NAME with an
-environment variable. The table compares every variant with the first one. Only Python's own modules are needed.
+environment variable or more. The table compares every variant with the first one. Only Python's own modules are needed.
 """
 
 import argparse
@@ -41,6 +42,7 @@ MODES = {
     "promise": ["--max-risk", "0.01"],
     "tree": ["--max-risk", "none", "--learner", "cost_tree"],
     "default": [],
+    "small": ["--max-risk", "none", "--size", "smallest"],
 }
 
 
@@ -54,7 +56,20 @@ def logs(folders, sparse):
                 yield f"{inside}_{sparse}_cells", path, sparse
 
 
-def split(path, cells_kept, seed, folder):
+def held_out(kind, seed, keys, columns):
+    """Returns the lines of features that are held out."""
+    drawn = {key: hashlib.sha256(f"{seed}:{key}".encode()).digest() for key in keys}
+    if kind == "above":
+        slots = [at for at, name in enumerate(columns) if name.lower() in ("m", "n", "k")]
+        work = {key: math.prod(float(key.split(",")[slot]) for slot in slots) for key in keys}
+        median = statistics.median(work.values())
+        return {key for key in keys if work[key] > median}
+    if kind.startswith("few="):
+        return set(sorted(keys, key=drawn.get)[int(kind.removeprefix("few=")):])
+    return {key for key in keys if int.from_bytes(drawn[key][:8], "big") < 2**64 // 5}
+
+
+def split(path, cells_kept, seed, folder, kind="fifth"):
     """Writes train.txt, with so many random cells of each input; returns test.txt and the median times of its inputs, by features and choice."""
     with gzip.open(path, "rt", newline="") as file:
         first, header, *rows = file.read().splitlines()
@@ -63,20 +78,35 @@ def split(path, cells_kept, seed, folder):
     kept = {}
     if cells_kept:
         choices = sorted({line.split(",")[features] for line in rows})
+    cells_of = lambda line: line.split(",") if '"' not in line else next(csv.reader([line]))  # noqa: E731
+    all_cells = (cells_of(line) for line in rows)
+    keys = dict.fromkeys(",".join(cells[:features]) for cells in all_cells if len(cells) == features + 2)
+    out = held_out(kind, seed, list(keys), next(csv.reader([header]))[:features])
+    late, few = None, set()
+    if kind.startswith("late="):
+        best = {}
+        for cells in map(cells_of, rows):
+            if len(cells) == features + 2 and math.isfinite(float(cells[-1])):
+                key = ",".join(cells[:features])
+                best[key] = min(best.get(key, (math.inf, "")), (float(cells[-1]), cells[features]))
+        wins = collections.Counter(choice for _, choice in best.values())
+        late = sorted(wins, key=lambda choice: (-wins[choice], choice))[seed % len(wins)]
+        few = set(random.Random(seed).sample(sorted(set(keys) - out), int(kind.removeprefix("late="))))
     train, test = folder / "train.txt", folder / "test.txt"
     with open(train, "w") as to_train, open(test, "w") as to_test:
         for line in (first, header):
             to_train.write(line + "\n")
             to_test.write(line + "\n")
         for line in rows:
-            cells = line.split(",") if '"' not in line else next(csv.reader([line]))
+            cells = cells_of(line)
             if len(cells) != features + 2:
                 continue
             key = ",".join(cells[:features])
-            digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
-            if int.from_bytes(digest[:8], "big") < 2**64 // 5:
+            if key in out:
                 to_test.write(line + "\n")
                 samples[values(key)][cells[features]].append(float(cells[-1]))
+                continue
+            if cells[features] == late and key not in few:
                 continue
             if cells_kept:
                 if key not in kept:
@@ -118,16 +148,16 @@ def judge(times, taken, fallback):
     return {"loss": math.exp(statistics.fmean(logs)), "slower": mean, "decides": decided / len(times)}
 
 
-def run(log, mode, seed, variant, deadline):
+def run(log, mode, kind, seed, variant, deadline):
     """Splits, learns and judges once; None after the deadline."""
     (name, path, cells_kept), (called, binary, env) = log, variant
     if time.time() > deadline:
         return None
-    row = {"variant": called, "log": name, "mode": mode, "seed": seed}
+    row = {"variant": called, "log": name, "mode": mode if kind == "fifth" else f"{mode} {kind}", "seed": seed}
     env = os.environ | env | {"RAYON_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
-        train, test, times = split(path, cells_kept, seed, folder)
+        train, test, times = split(path, cells_kept, seed, folder, kind)
         toml = path.with_name(path.name.split("_gfx")[0] + ".toml")
         flags = ["--optimization", toml] if toml.exists() else []
         try:
@@ -182,7 +212,7 @@ def table(rows):
                 mean = lambda v, key: statistics.fmean(runs[v, s].get(key, 0) for s in seeds)  # noqa: E731
                 extra = 100 * (mean(variant, "loss") - mean(variants[0], "loss"))
                 totals[variant].append((mean(variant, "loss"), extra, mean(variant, "seconds")))
-                risk = f" {100 * mean(variant, 'slower'):.2f} %" if mode in ("promise", "default") else ""
+                risk = f" {100 * mean(variant, 'slower'):.2f} %" if mode.split()[0] in ("promise", "default") else ""
                 cells.append(f"{mean(variant, 'loss'):.4f}{risk}" if variant == variants[0] else f"{extra:+.2f}{risk}")
             print(f"| {log} | " + " | ".join(cells) + " |")
         means = [[statistics.fmean(t[i] for t in totals[v]) if totals[v] else 0.0 for i in range(3)] for v in variants]
@@ -201,8 +231,9 @@ def main():
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--large-seeds", type=int, help="seeds of the convolutions [default: all]")
     parser.add_argument("--sparse", type=int, help="also learn from so many random choices an input, where choices are many")
+    parser.add_argument("--split", default="fifth", help="what is held out: fifth, above, few=N, late=N, joined by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--env", nargs="*", default=[], help="NAME:KEY=VALUE")
+    parser.add_argument("--env", nargs="*", default=[], help="NAME:KEY=VALUE,...")
     parser.add_argument("--seconds", type=float, help="start no run after so many seconds")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
@@ -213,9 +244,8 @@ def main():
         name, _, path = word.rpartition("=")
         variants.append((name or pathlib.Path(path).name, path, {}))
     for word in args.env:
-        name, _, setting = word.partition(":")
-        key, _, value = setting.partition("=")
-        variants.append((name, variants[0][1], {key: value}))
+        name, _, settings = word.partition(":")
+        variants.append((name, variants[0][1], dict(setting.split("=", 1) for setting in settings.split(","))))
     wanted = args.only.split(",") if args.only else [""]
     jobs = []
     for seed in range(args.seeds):
@@ -225,9 +255,10 @@ def main():
             large = log[0] in LARGE
             if large and args.large_seeds is not None and seed >= args.large_seeds:
                 continue
-            jobs += [(log, mode, seed, variant) for mode in args.modes.split(",") for variant in variants]
+            kinds = [kind for kind in args.split.split(",") if kind != "above" or seed == 0]
+            jobs += [(log, mode, kind, seed, variant) for mode in args.modes.split(",") for kind in kinds for variant in variants]
     # The longest first within a seed.
-    jobs.sort(key=lambda job: (job[2], job[0][0] not in LARGE, -job[0][1].stat().st_size))
+    jobs.sort(key=lambda job: (job[3], job[0][0] not in LARGE, -job[0][1].stat().st_size))
     rows = []
     out = open(args.out, "w") if args.out else None
     deadline = time.time() + (args.seconds or math.inf)

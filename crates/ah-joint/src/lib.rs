@@ -8,6 +8,7 @@
 
 mod boost;
 mod columns;
+pub mod cost_fit;
 mod fields;
 pub mod growth;
 mod levels;

@@ -61,7 +61,9 @@ pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
     let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
     let first = leaf.ranking.iter().find(|ranked| ranked.allowed).filter(|_| call_site.names_choices());
-    let is_one = model.boosters.is_empty() && first.is_none_or(|first| Some(first.choice) == choice);
+    let is_one = model.boosters.is_empty()
+        && model.costs.is_none()
+        && first.is_none_or(|first| Some(first.choice) == choice);
     choice.filter(|_| is_one).map(|choice| model.choice_name(choice))
 }
 

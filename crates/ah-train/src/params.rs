@@ -52,8 +52,8 @@ pub struct Params {
     /// At most N leaves in a tree.
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", conflicts_with = "size"))]
     pub max_leaves: Option<usize>,
-    /// The size of the model, judged by cross-validation on the training part: the smallest one that loses at most 0.2 % of
-    /// the time more than the best and keeps 95 % of its gain over one leaf (`default`), one tree that loses at most 2 % more
+    /// The size of the model, judged by cross-validation on the training part: one tree, the smallest that
+    /// loses at most 0.2 % of the time more than the best tree, unless boosted trees save 0.5 % of the time or half of what it loses (`default`), one tree that loses at most 2 % more
     /// than the best tree (`smallest`), the best (`best`), or the smallest one within another share, such as 0.1%
     /// [default: default].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE"))]
@@ -212,7 +212,8 @@ impl FromStr for MaxRisk {
 pub enum Size {
     /// One tree: the smallest that loses at most 2 % more than the best one.
     Smallest,
-    /// The smallest model that loses at most 0.2 % more than the best and keeps [`Self::KEPT_GAIN`] of its gain over one leaf.
+    /// The smallest tree that loses at most 0.2 % more than the best one and keeps [`Self::KEPT_GAIN`] of its gain over one leaf, unless
+    /// boosted trees pay.
     #[default]
     Default,
     /// The best model.

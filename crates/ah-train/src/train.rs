@@ -194,7 +194,7 @@ fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
 /// Learns a heuristic from the training part.
 fn learn(prepared: &Prepared) -> Climbed {
     let Prepared { plan, parts, learning: dataset, .. } = prepared;
-    let view = Arc::new(View::new(dataset, plan, &parts.training));
+    let view = Arc::new(View::new(dataset, plan, &parts.training, false));
     let folds = Folds::new(dataset, plan, &parts.training, &view);
     let configuration = &search::search(dataset, plan, &folds.of_search());
     promise::climb(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)

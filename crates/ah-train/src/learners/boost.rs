@@ -1,6 +1,8 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
+use std::f64::consts::LN_2;
+
 use ah_joint::growth::{Codes, Limits, Tree, grow, part};
 use ah_model::Objective;
 use ah_types::random;
@@ -37,6 +39,12 @@ pub struct Boost {
     /// What a number of 1 in a row is worth: a power of two.
     pub unit: f64,
 }
+
+/// What a formula leaves of the times of each row: (choice, doublings).
+pub type Residuals = Vec<Vec<(u32, f64)>>;
+
+/// The residuals of a formula reach further than saturated costs, so a number of 1 in a row is worth this much more.
+const ON_FORMULA: f64 = 4.0;
 
 /// Most codes of a column of numbers.
 const MOST_CODES: usize = 256;
@@ -86,21 +94,38 @@ impl Boost {
         }
     }
 
-    /// Learns trees that add to the scores of `tree`.
-    pub fn fit(&self, tree: Tree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
+    /// Learns trees that add to the scores of `tree`. On a formula half of them learn its `residuals`, by row, and half what they learn
+    /// without one; both are in doublings of the time, as the formula is.
+    pub fn fit(
+        &self,
+        tree: Tree,
+        rows: &FitRows<'_>,
+        targets: &Costs,
+        residuals: Option<Residuals>,
+    ) -> FittedEnsemble {
         let choices = targets.choices;
         // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
         let greatest = targets.objective.greatest();
         let unit = self.unit * (greatest / Objective::Geomean.greatest()).log2().floor().exp2();
+        let (unit, scale) = if residuals.is_some() { (unit * ON_FORMULA, LN_2) } else { (unit, 1.0) };
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
         // convolutions lose 1.0448 instead of 1.0398 (mean of two seeds).
-        let first = Scores::constant(rows, &targets, tree.nodes.len());
-        let error = |c: &Cost| (c.choice.0, f64::from(c.cost) / COST_ONE - first.node(0)[c.choice.index()]);
+        let first = Scores::constant(rows, &targets, tree.nodes.len()).over(scale);
+        let error =
+            |c: &Cost| (c.choice.0, f64::from(c.cost) / COST_ONE / scale - first.node(0)[c.choice.index()]);
         let row = |&input: &u32| targets.of(input).iter().map(error);
-        let weights = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
-        let errors = Errors::new(choices, rows.inputs.iter().map(row), weights);
-        let boosters = Boosters { row_length: choices, unit, trees: self.trees(rows, errors, unit) };
+        let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
+        let errors = Errors::new(choices, rows.inputs.iter().map(row), weights.clone());
+        let trees = match residuals {
+            None => self.trees(rows, errors, unit),
+            Some(residuals) => {
+                let half = Self { trees: self.trees.div_ceil(2), ..self.clone() };
+                let residuals = Errors::new(choices, residuals.into_iter(), weights);
+                [half.trees(rows, residuals, unit), half.trees(rows, errors, unit)].concat()
+            }
+        };
+        let boosters = Boosters { row_length: choices, unit, trees };
         let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
         let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
         FittedEnsemble { scores, ..fitted }

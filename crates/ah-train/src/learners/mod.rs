@@ -9,14 +9,19 @@
 //! hold one class and no counts).
 
 mod boost;
+pub mod cost_formula;
 mod cost_tree;
 mod errors;
 mod linfa_trees;
+mod residual_tree;
 mod sample;
+mod tilings;
 
-pub use boost::Boost;
+pub use boost::{Boost, Residuals};
 pub use cost_tree::CostTree;
 pub use linfa_trees::LinfaTrees;
+pub use residual_tree::ResidualTree;
+pub use tilings::dimensions;
 
 #[cfg(test)]
 #[path = "../../tests/unit/linfa_traps.rs"]

@@ -19,6 +19,8 @@ pub struct VisitedParts {
     pub columns: f64,
     /// Rows of boosted trees, each as often as it has parts of [`ah_model::LANES`] choices.
     pub rows: f64,
+    /// Terms of the formula under the trees, of all choices.
+    pub terms: f64,
 }
 
 /// The time of each part in small decisions.
@@ -30,19 +32,23 @@ struct Parts {
     boosted: f64,
     column: f64,
     row: f64,
+    /// A term of a choice.
+    term: f64,
 }
 
 /// A generated function, `if` by `if`, on varied inputs, measured on one core of a Xeon at 2.8 GHz (24 November 2026): 1.1 ns with
 /// one split, 2.7 with four, 4.9 with eight, where a small decision takes 2.5 ns. Boosted trees are those of `scripts/decision_time.py`
 /// (25 November 2026): softmax, mixed_mm and mm take 176, 335 and 384 ns, 24 trees of 28 columns for SpMV 307.
-const RUST: Parts = Parts { call: 0.2, split: 0.22, derived: 0.5, boosted: 29.0, column: 3.2, row: 0.2 };
+const RUST: Parts =
+    Parts { call: 0.2, split: 0.22, derived: 0.5, boosted: 29.0, column: 3.2, row: 0.2, term: 0.75 };
 /// The same with gcc, which uses narrower vectors: 362, 810, 1,077 and 440 ns.
 const C: Parts = Parts { boosted: 56.0, column: 4.6, row: 1.0, ..RUST };
 /// A generated Python function: 16 leaves with their features take 0.25 µs where a small decision takes 78 ns, boosted trees 14 to 35 µs.
-const PYTHON: Parts = Parts { call: 0.6, split: 0.1, derived: 0.7, boosted: 13.3, column: 1.0, row: 2.8 };
+const PYTHON: Parts =
+    Parts { call: 0.6, split: 0.1, derived: 0.7, boosted: 13.3, column: 1.0, row: 2.8, term: 2.0 };
 /// `ah-runtime` executes the model file. Its unit is the small decision in Rust. Boosted trees take 296, 719, 866 and 675 ns.
 const MODEL_FILE: Parts =
-    Parts { call: 25.0, split: 0.5, derived: 7.0, boosted: 40.0, column: 3.9, row: 0.6 };
+    Parts { call: 25.0, split: 0.5, derived: 7.0, boosted: 40.0, column: 3.9, row: 0.6, term: 10.0 };
 
 /// The nanoseconds of a small decision on that machine, for logs that do not have it.
 const SMALL_NS: [(&str, f64); 3] = [("rust", 2.5), ("c", 2.5), ("python", 78.0)];
@@ -85,13 +91,17 @@ pub fn by_our_table(targets: &[Target], logged: &BTreeMap<String, f64>) -> Vec<&
 /// boosted trees needs no decision: a program names that choice.
 pub fn milliseconds(target: Target, visited: &VisitedParts, logged: &BTreeMap<String, f64>) -> f64 {
     let Some((language, parts)) = parts(target) else { return 0.0 };
-    let VisitedParts { splits, derived, columns, rows } = visited;
-    if *splits == 0.0 && *rows == 0.0 {
+    let VisitedParts { splits, derived, columns, rows, terms } = visited;
+    if *splits == 0.0 && *rows == 0.0 && *terms == 0.0 {
         return 0.0;
     }
     let call = if *rows > 0.0 { parts.boosted } else { parts.call };
-    let small =
-        call + parts.split * splits + parts.derived * derived + parts.column * columns + parts.row * rows;
+    let small = call
+        + parts.split * splits
+        + parts.derived * derived
+        + parts.column * columns
+        + parts.row * rows
+        + parts.term * terms;
     1e-6 * small * small_ns(language, logged)
 }
 

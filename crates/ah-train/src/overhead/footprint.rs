@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_joint::growth;
-use ah_model::{BLOCK, Features, LANES, Model, Node};
+use ah_model::{BLOCK, Costs, Features, LANES, Model, Node};
 
 use super::decision_time::VisitedParts;
 use crate::data::FitRows;
@@ -28,7 +28,13 @@ impl Footprint {
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
         let slots = model.booster_columns().iter().map(|column| column.slot).collect();
-        let boosters = Boosted { trees: model.boosters.len(), row_length: model.choices.len(), slots };
+        let formula = model.costs.as_ref();
+        let boosters = Boosted {
+            trees: model.boosters.len(),
+            row_length: model.choices.len(),
+            slots,
+            ..Boosted::of(formula, &model.features)
+        };
         Self::new(&model.features, model.tree.nodes.len(), node, &boosters)
     }
 
@@ -38,7 +44,8 @@ impl Footprint {
         let nodes = trees.iter().flat_map(|booster| &booster.splits.nodes);
         let columns: BTreeSet<u32> = nodes.filter(|node| node.left > 0).map(|node| node.column).collect();
         let slots = columns.iter().map(|&column| rows.columns.all[column as usize].slot).collect();
-        let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots };
+        let formula = Boosted::of(fitted.formula.as_deref(), features);
+        let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots, ..formula };
         Self::of_grown(&fitted.tree, features, rows, &boosters)
     }
 
@@ -63,9 +70,11 @@ impl Footprint {
         // With boosted trees, code computes every column before it walks the trees.
         let mut always = BTreeSet::new();
         boosters.slots.iter().for_each(|&slot| read(features, slot, &mut logged, &mut always));
+        logged.extend(&boosters.formula_reads);
         let of_boosters = VisitedParts {
             columns: (boosters.slots.len() * boosters.trees.div_ceil(BLOCK)) as f64,
             rows: (boosters.trees * boosters.row_length.div_ceil(LANES)) as f64,
+            terms: boosters.terms as f64,
             ..VisitedParts::default()
         };
         let mut paths = vec![of_boosters; nodes];
@@ -101,6 +110,19 @@ struct Boosted {
     row_length: usize,
     /// By column that they test, its slot.
     slots: Vec<usize>,
+    /// The terms of the formula under them, of all choices, and the slots that they read.
+    terms: usize,
+    formula_reads: BTreeSet<usize>,
+}
+
+impl Boosted {
+    /// Returns no trees on this formula.
+    fn of(formula: Option<&Costs>, features: &Features) -> Self {
+        let Some(costs) = formula else { return Self::default() };
+        let choices = costs.classes.first().map_or(0, |class| class.rows.len());
+        let formula_reads = costs.reads(features.base().len());
+        Self { terms: choices * costs.terms.len(), formula_reads, ..Self::default() }
+    }
 }
 
 /// A node of any tree.

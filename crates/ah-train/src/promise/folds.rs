@@ -16,6 +16,7 @@ use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::data::split::{self, Partition};
 use crate::decisions::JudgedInput;
+use crate::learners;
 use crate::plan::{SEARCH_FOLDS, TrainPlan};
 use crate::search::Fold;
 
@@ -63,10 +64,22 @@ impl<'a> Folds<'a> {
             parts.truncate(ENOUGH.div_ceil(parts[0].held_out.len().max(1)));
         }
         let independent = dataset.count_judging(by, inputs);
-        let view = |part: &Partition| Arc::new(View::new(dataset, plan, &part.training));
+        let view =
+            |part: &Partition| Arc::new(View::new(dataset, plan, &part.training, whole.formula.is_some()));
         let of_parts = parts.par_iter().map(view).collect();
         let fallback = dataset.fallback(inputs);
         Self { inputs, fallback, independent, parts, whole: whole.clone(), of_parts }
+    }
+
+    /// Returns the same folds on cost formulas; `None` where no field of the choices tiles a feature.
+    pub fn on_formula(&self, dataset: &Dataset, plan: &TrainPlan) -> Option<Self> {
+        if learners::dimensions(dataset, self.inputs).is_empty() {
+            return None;
+        }
+        let view = |inputs: &[u32]| Arc::new(View::new(dataset, plan, inputs, true));
+        let whole = Some(view(self.inputs)).filter(|view| view.formula.is_some())?;
+        let of_parts = self.parts.par_iter().map(|part| view(&part.training)).collect();
+        Some(Self { parts: self.parts.clone(), whole, of_parts, ..*self })
     }
 
     /// Returns the folds as the search sees them.

@@ -14,6 +14,7 @@ use super::folds::{CrossFitted, Folds};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
+use crate::learners::ResidualTree;
 use crate::overhead::Overhead;
 use crate::params::{LearnerKind, Size};
 use crate::plan::TrainPlan;
@@ -38,6 +39,9 @@ pub struct Rung {
     pub leaves: usize,
     /// The boosted trees beside it.
     pub boosted_trees: usize,
+    /// Whether the trees stand on a cost formula.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub on_formula: bool,
     /// What it takes over the best choices, by the objective's mean over the inputs that folds hold out, which count as they are
     /// learned, with the decision and under the promise.
     pub slowdown: f64,
@@ -121,14 +125,29 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     }
     let over_best = |mean| recipe.dataset.table.objective.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
-    let best_tree = candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min);
-    let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
-    if let Some(configuration) = &boosted {
+    let is_enough = |candidates: &[Candidate<'_>]| {
+        over_best(candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min)) <= 1.0 + good_enough
+    };
+    let formula_folds = match is_enough(&candidates) || plan.learner == LearnerKind::Linfa {
+        true => None,
+        false => folds.on_formula(recipe.dataset, plan),
+    };
+    let small = formula_folds.as_ref().map(|_| trees_on_formula(plan)).unwrap_or_default();
+    for configuration in &small {
+        let (recipe, folds) = (Recipe { configuration, ..*recipe }, formula_folds.as_ref().unwrap_or(folds));
+        candidates.push(Candidate::new(&recipe, configuration, folds, &folds.fit(&recipe), None));
+    }
+    let boosted = boosted(plan, recipe.configuration).filter(|_| !is_enough(&candidates));
+    let on_formula = boosted.clone().filter(|_| formula_folds.is_some()).map(Configuration::on_formula);
+    for configuration in boosted.iter().chain(&on_formula) {
+        let folds = formula_folds.as_ref().filter(|_| configuration.is_on_formula()).unwrap_or(folds);
         let recipe = Recipe { configuration, ..*recipe };
         candidates.push(Candidate::new(&recipe, configuration, folds, &folds.fit(&recipe), None));
     }
+    let lines = |rung: &Rung| rung.leaves + if rung.on_formula { FORMULA_AS_LEAVES } else { 0 };
+    candidates.sort_by_key(|candidate| (candidate.rung.boosted_trees, lines(&candidate.rung)));
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
-    let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
+    let (chosen, accepted) = choose(&candidates, &weights, plan, over_best);
     let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
     let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
@@ -147,7 +166,7 @@ impl Recipe<'_> {
             let margin = if rung.decides { ALWAYS } else { NEVER };
             return (self.learn_without_promise(inputs, margin), None);
         }
-        let view = Arc::new(View::new(self.dataset, self.plan, inputs));
+        let view = Arc::new(View::new(self.dataset, self.plan, inputs, self.configuration.is_on_formula()));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
@@ -219,6 +238,7 @@ impl<'c> Candidate<'c> {
         let rung = Rung {
             leaves: ensemble.tree.leaves(),
             boosted_trees: ensemble.boosters.trees.len(),
+            on_formula: ensemble.formula.is_some(),
             slowdown: over_best(mean_cost),
             speedup: over_best(of_fallback) / over_best(mean_cost),
             asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
@@ -229,41 +249,88 @@ impl<'c> Candidate<'c> {
     }
 }
 
+/// A formula is as long as a tree of this many leaves. A larger tree that is hardly better does not extrapolate.
+const FORMULA_AS_LEAVES: usize = 16;
+
+/// Leaves of the trees on a formula.
+const LEAVES_ON_FORMULA: [usize; 2] = [1, 8];
+
+/// Returns the small trees to try on a cost formula. A promise needs the margin of boosted trees.
+fn trees_on_formula(plan: &TrainPlan) -> Vec<Configuration> {
+    if plan.max_risk.is_some() || plan.settings.ranking.is_some() || plan.learner == LearnerKind::Boosted {
+        return Vec::new();
+    }
+    let is_allowed = |leaves: &usize| plan.settings.max_leaves.is_none_or(|most| *leaves <= most);
+    let tree = |leaves| Configuration::Formula(ResidualTree::new(leaves, plan.min_samples_leaf));
+    LEAVES_ON_FORMULA.into_iter().filter(is_allowed).map(tree).collect()
+}
+
 /// Returns boosted trees beside the tree of a configuration, where there may be some.
 fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     let tree = match (&plan.evidence_tree, single) {
         (Some(tree), _) | (None, Configuration::CostTree(tree)) => tree.clone(),
         _ => return None,
     };
-    Some(Configuration::Boosted { tree, boost: plan.boost.clone()? })
+    Some(Configuration::Boosted { tree, boost: plan.boost.clone()?, on_formula: false })
 }
 
-/// Returns the position of the smallest candidate that is as good as the best, and the greatest slowdown that counts as such:
-/// the best one's and what the size lets it lose. A smaller one within the noise of the difference is as good too.
+/// Returns the position of the candidate that is taken, and the greatest slowdown that counts as good as the best one's. By default people
+/// read it, unless boosted trees [pay](pays): thousands of lines for a tenth of a percent are not merged.
 fn choose(
     candidates: &[Candidate<'_>],
+    weights: &[f64],
+    plan: &TrainPlan,
+    over_best: impl Fn(f64) -> f64,
+) -> (usize, f64) {
+    let all: Vec<usize> = (0..candidates.len()).collect();
+    let is_boosted = |at: &usize| candidates[*at].rung.boosted_trees > 0;
+    let (boosted, readable): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| is_boosted(at));
+    let smallest = |of: &[usize]| smallest(candidates, of, weights, plan.size, &over_best);
+    if plan.size != Size::Default || boosted.is_empty() || readable.is_empty() {
+        return smallest(&all);
+    }
+    let slowdown = |(at, _): (usize, f64)| over_best(candidates[at].mean);
+    let (tree, trees) = (smallest(&readable), smallest(&boosted));
+    // Under a promise one tree may have to decline everywhere.
+    let declines = plan.max_risk.is_some() && !candidates[tree.0].rung.decides;
+    if declines || pays(slowdown(tree), slowdown(trees)) { trees } else { tree }
+}
+
+/// Boosted trees must save this share of the time beside one tree,
+const WORTH_BOOSTING: f64 = 0.005;
+/// or this share of what the tree loses.
+const WORTH_OF_LOSS: f64 = 0.5;
+
+/// Returns whether boosted trees that take so much longer than the best choices save enough beside a tree.
+fn pays(tree: f64, boosted: f64) -> bool {
+    tree >= boosted * (1.0 + WORTH_BOOSTING) || boosted - 1.0 <= (tree - 1.0) * (1.0 - WORTH_OF_LOSS)
+}
+
+/// Returns the smallest of these candidates that is as good as the best of them, and the greatest slowdown that counts as such:
+/// the best one's and what the size lets it lose. A smaller one within the noise of the difference is as good too.
+fn smallest(
+    candidates: &[Candidate<'_>],
+    of: &[usize],
     weights: &[f64],
     size: Size,
     over_best: impl Fn(f64) -> f64,
 ) -> (usize, f64) {
-    let means = candidates.iter().map(|candidate| candidate.mean);
-    let (best, least) = means
-        .enumerate()
-        .fold((0, f64::INFINITY), |best, (at, mean)| if mean < best.1 { (at, mean) } else { best });
-    let one_leaf = candidates.first().filter(|candidate| candidate.rung.leaves == 1);
+    let mean = |at: usize| candidates[at].mean;
+    let best = of.iter().copied().min_by(|&a, &b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
+    let is_leaf = |candidate: &Candidate<'_>| candidate.rung.leaves == 1 && !candidate.rung.on_formula;
+    let one_leaf = candidates.first().filter(|candidate| is_leaf(candidate));
     let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
-    let limit = size.greatest_slowdown(over_best(least), one_leaf);
+    let limit = size.greatest_slowdown(over_best(mean(best)), one_leaf);
     let is_as_good = |candidate: &Candidate<'_>| {
         let (more, error) = difference(&candidate.costs, &candidates[best].costs, weights);
         // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
-        let errors = if candidate.rung.leaves == 1 { 0.0 } else { WITHIN_NOISE };
+        let errors = if is_leaf(candidate) { 0.0 } else { WITHIN_NOISE };
         more <= errors * error
     };
-    let is_enough = |candidate: &&Candidate<'_>| {
-        over_best(candidate.mean) <= limit || size != Size::Best && is_as_good(candidate)
-    };
-    let chosen = candidates.iter().position(|candidate| is_enough(&candidate)).unwrap_or(best);
-    (chosen, limit.max(over_best(candidates[chosen].mean)))
+    let is_enough =
+        |at: &usize| over_best(mean(*at)) <= limit || size != Size::Best && is_as_good(&candidates[*at]);
+    let chosen = of.iter().copied().find(is_enough).unwrap_or(best);
+    (chosen, limit.max(over_best(mean(chosen))))
 }
 
 /// Returns the sizes of trees to try, `whole` the leaves of the largest one.

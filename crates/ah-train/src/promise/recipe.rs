@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ah_model::{ChoiceId, Features, Model, Node, Precondition, Tree};
+use ah_model::{ChoiceId, Costs as CostFormula, Features, Model, Node, Precondition, Tree};
 
 use super::calibrate::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};
 use crate::decisions::{self, JudgedInput};
+use crate::learners::{Residuals, cost_formula};
 use crate::model;
 use crate::overhead::{Footprint, VisitedParts};
 use crate::plan::TrainPlan;
@@ -42,11 +43,14 @@ pub struct View {
     pub ranked: RankedFeatures,
     /// Where choices can run at all.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
+    /// The formula of the choices' costs, for fits on one.
+    pub formula: Option<Arc<CostFormula>>,
 }
 
 impl View {
-    /// Returns the features as a fit to these inputs sees them.
-    pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Self {
+    /// Returns the features as a fit to these inputs sees them, with a cost formula if it stands on one.
+    pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32], is_on_formula: bool) -> Self {
+        let formula = if is_on_formula { cost_formula::fit(dataset, inputs).map(Arc::new) } else { None };
         let found = search::derived::with_found(dataset, inputs, plan.seed);
         let dataset = found.as_ref().unwrap_or(dataset);
         let left_out = search::features::not_worth_their_time(dataset, plan, inputs);
@@ -55,7 +59,15 @@ impl View {
             features: dataset.features.clone(),
             ranked: dataset.ranked_without(inputs, &left_out),
             eligible: dataset.eligible_on(inputs),
+            formula,
         }
+    }
+
+    /// Returns what the formula leaves of the times, by row.
+    fn residuals(&self, dataset: &Dataset, steepness: f64) -> Option<Residuals> {
+        let formula = self.formula.as_ref()?;
+        let residuals = |&input: &u32| cost_formula::residuals(dataset, formula, input, steepness);
+        Some(self.inputs.iter().map(residuals).collect())
     }
 
     /// Returns the rows to learn from.
@@ -83,6 +95,12 @@ impl Recipe<'_> {
     pub fn fit(&self, view: &Arc<View>) -> Fitted {
         let Self { dataset, configuration, .. } = self;
         let (rows, costs) = (view.rows(), self.costs(&view.inputs));
+        let residuals = view.residuals(dataset, configuration.steepness());
+        if let (Configuration::Formula(tree), Some(residuals)) = (configuration, &residuals) {
+            let ensemble = tree.fit(&rows, &costs, residuals.clone());
+            let ensemble = FittedEnsemble { formula: view.formula.clone(), ..ensemble };
+            return Fitted { view: view.clone(), ensemble };
+        }
         let tree = configuration.fit(&rows, &costs);
         let Configuration::Boosted { boost, .. } = configuration else {
             return Fitted { view: view.clone(), ensemble: self.cheap_first(view, &costs, tree) };
@@ -95,7 +113,8 @@ impl Recipe<'_> {
         // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions lose
         // 7.2 and 2.0 % instead of 8.4 and 3.1 %.
         let fallback = self.plan.max_risk.map(|_| dataset.fallback(&view.inputs));
-        let ensemble = boost.fit(tree.tree, &rows, &Costs::new(&dataset.table, fallback));
+        let ensemble = boost.fit(tree.tree, &rows, &Costs::new(&dataset.table, fallback), residuals);
+        let ensemble = FittedEnsemble { formula: view.formula.clone(), ..ensemble };
         Fitted { view: view.clone(), ensemble }
     }
 
@@ -103,7 +122,7 @@ impl Recipe<'_> {
     pub fn learn_without_promise(&self, inputs: &[u32], margin: f64) -> Model {
         let plan = &TrainPlan { max_risk: None, ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
-        let view = Arc::new(View::new(self.dataset, plan, inputs));
+        let view = Arc::new(View::new(self.dataset, plan, inputs, self.configuration.is_on_formula()));
         let fitted = recipe.sized(&recipe.fit(&view), self.max_leaves);
         recipe.model(&fitted, self.dataset.fallback(inputs), margin)
     }
@@ -145,8 +164,8 @@ impl Recipe<'_> {
     /// Returns the same ensemble with a tree of at most `most` leaves, without the splits that cost more than they save.
     pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
         let (view, ensemble) = (&fitted.view, &fitted.ensemble);
-        // Boosted trees are asked on every path, so no split costs anything.
-        if ensemble.is_boosted() {
+        // Boosted trees and formulas are asked on every path, so no split costs anything.
+        if ensemble.reorders() {
             return fitted.clone();
         }
         let price = self.path_price(view, ensemble);
@@ -193,6 +212,7 @@ impl Recipe<'_> {
             device_capa: dataset.metadata.device_capa,
             choices: dataset.table.choices.clone(),
             fallback: Some(fallback),
+            costs: ensemble.formula.as_deref().cloned(),
             tree,
             unit: if boosters.is_empty() { 0.0 } else { ensemble.boosters.unit },
             margin: (!boosters.is_empty() && margin > ALWAYS).then_some(margin),

@@ -40,12 +40,16 @@ pub fn taken(trained: &TrainedModel) -> String {
         _ if rungs.len() == 1 => String::new(),
         Size::Best => ", the best".to_owned(),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
+        // People merge one tree.
+        Size::Default if rung.boosted_trees == 0 && best.boosted_trees > 0 => {
+            format!("; {} lose {} (--size best)", name(best), loss(best.slowdown))
+        }
         _ => format!(", the smallest within {} ({}: {})", loss(*accepted), name(best), loss(best.slowdown)),
     };
     // The one that ships has learned from more inputs; it is a constant where the promise allows only the fallback.
     let leaves = trained.model.tree.leaves().count();
     let shipped = match trained.constant() {
-        Some(_) => Rung { leaves: 1, boosted_trees: 0, asking_ms: 0.0, ..rung.clone() },
+        Some(_) => Rung { leaves: 1, boosted_trees: 0, on_formula: false, asking_ms: 0.0, ..rung.clone() },
         None => Rung { leaves, ..rung.clone() },
     };
     format!("Size: {} ({}){why}.\n", name(&shipped), decision(&shipped))
@@ -73,6 +77,9 @@ fn microseconds(us: f64) -> String {
 /// Returns the size in words.
 fn name(rung: &Rung) -> String {
     match (rung.boosted_trees, rung.leaves) {
+        (0, 1) if rung.on_formula => "a formula".to_owned(),
+        (0, count) if rung.on_formula => format!("a formula and {count} leaves"),
+        (boosted, _) if rung.on_formula => format!("{boosted} boosted trees on a formula"),
         (0, 1) => "1 leaf".to_owned(),
         (0, count) => format!("{count} leaves"),
         (boosted, _) => format!("{boosted} boosted trees"),

@@ -1,6 +1,9 @@
 //! An ensemble as it is learned: a tree with the scores of its nodes, and its boosters, over the inputs of one table.
 
+use std::sync::Arc;
+
 use ah_joint::growth::Tree;
+use ah_model::Costs as CostFormula;
 
 use super::boosters::Boosters;
 use super::scores::Scores;
@@ -19,12 +22,14 @@ pub struct FittedEnsemble {
     pub scores: Scores,
     /// Trees that add to its scores.
     pub boosters: Boosters,
+    /// The formula of the choices' costs under both.
+    pub formula: Option<Arc<CostFormula>>,
 }
 
 impl FittedEnsemble {
     /// Returns a tree without boosters.
     pub fn new(tree: Tree, scores: Scores) -> Self {
-        Self { tree, scores, boosters: Boosters::default() }
+        Self { tree, scores, boosters: Boosters::default(), formula: None }
     }
 
     /// Returns true if boosters add to the scores.
@@ -32,10 +37,15 @@ impl FittedEnsemble {
         !self.boosters.trees.is_empty()
     }
 
+    /// Returns true if boosters or a formula change the order of a leaf.
+    pub fn reorders(&self) -> bool {
+        self.is_boosted() || self.formula.is_some()
+    }
+
     /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside
-    /// boosters those that reach the nearest node above with enough of them.
+    /// boosters or on a formula those that reach the nearest node above with enough of them.
     pub fn members(&self, rows: &FitRows<'_>) -> Vec<Vec<u32>> {
-        members(&self.tree, rows, if self.is_boosted() { EVIDENCE } else { 1 })
+        members(&self.tree, rows, if self.reorders() { EVIDENCE } else { 1 })
     }
 
     /// Returns the tree with only the splits where `keep` is true, without boosters.

@@ -16,7 +16,7 @@ pub fn tree(
     fallback: ChoiceId,
     policy: &RankingPolicy,
 ) -> Tree {
-    let (rankable, last) = rankable(table, rows.inputs, fallback, policy, fitted.is_boosted());
+    let (rankable, last) = rankable(table, rows.inputs, fallback, policy, fitted.reorders());
     let (evidence, own) = (fitted.members(rows), members(&fitted.tree, rows, 1));
     rows.columns.in_model(&fitted.tree, |at| {
         let mut ranking = fitted.scores.ranking(at);
@@ -30,7 +30,7 @@ pub fn tree(
             policy.include(&mut ranking);
         }
         let mut leaf = leaf(table, &evidence[at], &own[at], &ranking, fallback, &policy.eligible);
-        if fitted.is_boosted() {
+        if fitted.reorders() {
             // Here the scores are the same everywhere: the evidence says more.
             leaf.ranking.sort_by(|a, b| a.slowdown.total_cmp(&b.slowdown));
         }
@@ -68,15 +68,15 @@ fn rankable(
     inputs: &[u32],
     fallback: ChoiceId,
     policy: &RankingPolicy,
-    boosted: bool,
+    reorders: bool,
 ) -> (Vec<bool>, Option<ChoiceId>) {
     let mut rankable = vec![false; table.choices.len()];
     for cell in inputs.iter().flat_map(|&input| table.cells(input)) {
         rankable[cell.choice.index()] = !table.is_rare(cell.choice);
     }
     let always = inputs.iter().all(|&input| table.usable(input, fallback).is_some());
-    // Boosters change the order; a program that measures the first K offered choices goes on behind the fallback.
-    (rankable, (always && !boosted && policy.at_least == 0).then_some(fallback))
+    // Boosters and a formula change the order; a program that measures the first K offered choices goes on behind the fallback.
+    (rankable, (always && !reorders && policy.at_least == 0).then_some(fallback))
 }
 
 /// Returns the least and greatest value of each logged feature on these inputs; `None` for categories.

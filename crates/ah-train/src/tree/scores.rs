@@ -143,6 +143,18 @@ impl Scores {
         best.1.unwrap_or_else(|| targets.of(input).iter().map(|cost| cost.cost).max().unwrap_or(0))
     }
 
+    /// Returns factors of the costs of a formula, from what each node adds to their logarithms to base 2. `doublings` has a number for
+    /// each choice, node after node.
+    pub fn factors(choices: usize, doublings: Vec<f64>) -> Self {
+        Self { choices, scores: doublings.into_iter().map(f64::exp2).collect() }
+    }
+
+    /// Returns the same scores divided by `scale`.
+    pub fn over(mut self, scale: f64) -> Self {
+        self.scores.iter_mut().for_each(|score| *score /= scale);
+        self
+    }
+
     /// Returns the choices that a node ranks, best first.
     pub fn ranking(&self, node: usize) -> Vec<(ChoiceId, f64)> {
         let ids = (0_u32..).map(ChoiceId);

@@ -14,6 +14,7 @@ mod devices;
 mod explain;
 mod failures;
 mod features;
+mod formulas;
 mod joint;
 mod missing;
 mod net;

@@ -182,13 +182,13 @@ fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
             json!({ "test": words(test, true), "otherwise": words(test, false), "left": at + 1, "right": right })
         }
         Node::Leaf(leaf) => {
-            // Boosted trees take different choices in a leaf: the page shows the one that is taken most often.
+            // Boosted trees and formulas take different choices in a leaf: the page shows the one that is taken most often.
             let (count, loss, slow) = here[at];
             let often = || takes[at].iter().max_by_key(|(_, count)| **count).map(|(choice, _)| *choice);
             let often = || leaf.ranked(model.choice_id(&evaluation.table.choices[often()?.index()])?);
-            let chosen = match model.boosters.is_empty() {
-                false => often().or(leaf.ranking.first()),
-                true => leaf.choose(model.fallback),
+            let chosen = match model.is_by_choice() {
+                true => often().or(leaf.ranking.first()),
+                false => leaf.choose(model.fallback),
             };
             let shown = chosen.or_else(|| model.fallback.and_then(|fallback| leaf.ranked(fallback)));
             json!({

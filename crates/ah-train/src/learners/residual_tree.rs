@@ -1,0 +1,51 @@
+//! A small tree over what a cost formula leaves: one that people read, whose leaves have a factor for each choice.
+
+use ah_joint::growth::{Limits, grow};
+use serde::Serialize;
+
+use super::Residuals;
+use super::errors::Errors;
+use crate::data::{Costs, FitRows};
+use crate::tree::{FittedEnsemble, Scores};
+
+/// The parameters of the learner.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResidualTree {
+    /// Most leaves. With 1 the formula stands alone.
+    pub max_leaves: usize,
+    /// Fewest inputs in a leaf.
+    pub min_samples_leaf: usize,
+    /// The residuals of a leaf are drawn towards 0 as by this many further inputs.
+    pub shrinkage: f64,
+}
+
+impl ResidualTree {
+    /// Returns the parameters of a tree of at most this many leaves.
+    pub fn new(max_leaves: usize, min_samples_leaf: usize) -> Self {
+        Self { max_leaves, min_samples_leaf: min_samples_leaf.max(3), shrinkage: 1.0 }
+    }
+
+    /// Learns a tree from the residuals of these rows.
+    pub fn fit(&self, rows: &FitRows<'_>, targets: &Costs, residuals: Residuals) -> FittedEnsemble {
+        let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
+        let errors = Errors::new(targets.choices, residuals.into_iter(), weights);
+        let all: Vec<u32> = (0..rows.inputs.len() as u32).collect();
+        let limits = Limits {
+            depth: self.max_leaves,
+            leaves: self.max_leaves,
+            rows: self.min_samples_leaf,
+            gain: 1e-4,
+            shrinkage: 0.0,
+        };
+        let codes = rows.columns.codes();
+        let columns = (0..codes.len() as u32).collect();
+        let mut tree = grow(&codes, columns, rows.inputs, &errors.sample(&all), &limits);
+        for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
+            node.limit = rows.columns.all[node.column as usize].limit(node.limit, node.next);
+        }
+        let leaves: Vec<usize> = rows.inputs.iter().map(|&input| rows.columns.leaf(&tree, input)).collect();
+        let means = errors.means(&leaves, tree.nodes.len(), self.shrinkage);
+        let scores = Scores::factors(targets.choices, means);
+        FittedEnsemble::new(tree, scores)
+    }
+}

@@ -176,7 +176,7 @@ def test_a_heuristic_is_found_under_the_name_of_its_log(folder):
     (folder / "attached" / "Fake_GPU").mkdir(parents=True)
     (folder / "attached" / "Fake_GPU" / "kernel_dAv_0123.txt").write_text("")
     train = folder / "ah-train"
-    figures = json.dumps({"summary": "learned\n", "verdict": {"advice": "take"}})
+    figures = json.dumps({"summary": "learned", "verdict": {"advice": "take"}})
     train.write_text(
         f"#!/bin/sh\nwhile [ \"$1\" != --out ]; do shift; done\ntouch \"$2/d_av_prune.py\"\necho '{figures}'\n"
     )  # Of a kernel named dAv.

@@ -163,6 +163,14 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
             ));
         }
     }
+    let on_new_groups = model.provenance.metrics.get("on_new_groups");
+    let figure = |key| on_new_groups?.get(key)?.as_f64();
+    if let Some(on) = on_new_groups.and_then(|new| new.get("on")?.as_str())
+        && let (Some(mean), Some(low), Some(high)) = (figure("mean"), figure("low"), figure("high"))
+    {
+        let [mean, low, high] = [mean, low, high].map(|slowdown| percent(slowdown - 1.0));
+        lines.push(format!("On {}: {mean} slower than the best choice ({low} to {high}).", shown(on)));
+    }
     if let (Some(promise), Some(fallback)) = (&model.promise, &fallback) {
         lines.push(format!(
             "Promise: at most {} of inputs like these take more than {} times as long as {fallback} ({} confidence, {}).",

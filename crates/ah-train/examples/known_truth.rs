@@ -48,13 +48,33 @@ enum Case {
     Pairs,
     /// The same, and they differ in a category alone, such as a shape in two element types.
     Types,
+    /// 24 files, each at 50 levels of the last feature: the other three determine each other.
+    Files,
+    /// Shapes of two numbers in five batch sizes and two element types.
+    BatchAndType,
+    /// 24 files of two numbers, each with 50 draws of three settings.
+    Settings,
+    /// 400 files of three numbers, each in three settings.
+    Triples,
+    /// 24 runs, within which all numbers are near.
+    Runs,
+    /// 24 runs, within which all numbers grow and shrink together.
+    Lines,
+    /// 24 groups share two of four numbers.
+    Shares,
+    /// A hidden state walks along the log; with its memory of 50 inputs it decides which are slow.
+    Walk,
+    /// The same, and the state shows only where inputs are slow.
+    HiddenWalk,
+    /// As smooth, and one number has often the value 0 or 1.
+    Factor,
     /// As smooth, where inputs of a greater risk weigh ten times as much.
     Weights,
     /// Each shape (three features) in four variants that take about as long; shapes are held out, and the fresh ones are new.
     Dimensions,
 }
 
-const CASES: [(&str, Case); 13] = [
+const CASES: [(&str, Case); 23] = [
     ("smooth", Case::Smooth),
     ("heavy", Case::Heavy),
     ("many", Case::Many),
@@ -66,6 +86,16 @@ const CASES: [(&str, Case); 13] = [
     ("grids", Case::Grids),
     ("pairs", Case::Pairs),
     ("types", Case::Types),
+    ("files", Case::Files),
+    ("batch_and_type", Case::BatchAndType),
+    ("settings", Case::Settings),
+    ("triples", Case::Triples),
+    ("runs", Case::Runs),
+    ("lines", Case::Lines),
+    ("shares", Case::Shares),
+    ("walk", Case::Walk),
+    ("hidden_walk", Case::HiddenWalk),
+    ("factor", Case::Factor),
     ("weights", Case::Weights),
     ("dimensions", Case::Dimensions),
 ];
@@ -84,16 +114,20 @@ fn normal(random: &mut Pcg64) -> f64 {
 
 impl Case {
     fn features(self) -> usize {
-        if self == Self::Noise { 34 } else { 4 }
+        match self {
+            Self::Noise => 34,
+            Self::Settings => 5,
+            _ => 4,
+        }
     }
 
     /// Whether the last feature is a category.
     fn has_category(self) -> bool {
-        matches!(self, Self::Categories | Self::Types)
+        matches!(self, Self::Categories | Self::Types | Self::BatchAndType)
     }
 
-    /// Returns this many inputs.
-    fn inputs(self, random: &mut Pcg64, count: usize) -> Vec<Input> {
+    /// Returns this many inputs, in groups as a log has them, or each of a group of its own.
+    fn inputs(self, random: &mut Pcg64, count: usize, grouped: bool) -> Vec<Input> {
         let (copies, differing) = match self {
             Self::Copies => (10, 0..1),
             Self::Grids => (10, 0..0),
@@ -101,20 +135,53 @@ impl Case {
             Self::Pairs => (2, 0..1),
             Self::Types => (2, 0..0),
             Self::Dimensions => (4, 3..4),
+            Self::Files => (50, 3..4),
+            Self::BatchAndType => (10, 0..0),
+            Self::Settings => (50, 2..5),
+            Self::Triples => (3, 3..4),
+            Self::Shares => (50, 2..4),
+            Self::Runs | Self::Lines => (50, 0..0),
             _ => (1, 0..0),
         };
+        let copies = if grouped { copies } else { 1 };
         let mut inputs = Vec::new();
+        let mut state = normal(random);
         while inputs.len() < count {
             let mut features: Vec<f64> = (0..self.features()).map(|_| random.random()).collect();
             if self == Self::Categories {
                 features[3] = (features[3] * 200.0).floor();
             }
-            let log_ratios = self.log_ratios(&features, random);
+            if self == Self::Factor {
+                features[1] = [0.0, 1.0, features[1], (features[1] * 32.0).floor() / 32.0][inputs.len() % 4];
+            }
+            // Inputs that are drawn alone meet the state at any time.
+            let memory: f64 = if grouped { 0.98 } else { 0.0 };
+            state = memory * state + (1.0 - memory * memory).sqrt() * normal(random);
+            let log_ratios = match self {
+                Self::Walk | Self::HiddenWalk => self.of_state(state, random),
+                _ => self.log_ratios(&features, random),
+            };
+            let base = features.clone();
             let grid: [f64; 7] = std::array::from_fn(|_| random.random());
             for copy in 0..copies {
                 features[differing.clone()].fill_with(|| random.random());
                 if self == Self::Grids {
                     (features[0], features[1]) = (grid[copy % 2], grid[2 + copy / 2]);
+                }
+                match self {
+                    Self::Files => features[3] = (features[3] * 1000.0).ceil(),
+                    Self::BatchAndType => {
+                        let copy = if grouped { copy } else { random.random_range(0..10) };
+                        (features[2], features[3]) = (f64::from(1 << (copy / 2)), (copy % 2) as f64);
+                    }
+                    Self::Runs => {
+                        features.iter_mut().zip(&base).for_each(|(x, base)| *x = base + 0.01 * normal(random))
+                    }
+                    Self::Lines => {
+                        let scale = 0.8 + 0.4 * random.random::<f64>();
+                        features.iter_mut().zip(&base).for_each(|(x, base)| *x = base * scale);
+                    }
+                    _ => {}
                 }
                 if self == Self::Types {
                     features[3] = copy as f64;
@@ -145,6 +212,14 @@ impl Case {
             }
         };
         std::iter::once(0.0).chain(others).collect()
+    }
+
+    /// Returns the log ratios of a state that is normal.
+    fn of_state(self, state: f64, random: &mut Pcg64) -> Vec<f64> {
+        // One input of 20 is slow: where the state is above 1.28, half of them.
+        let is_slow = state > 1.28 && random.random::<f64>() < 0.5;
+        let shift = if self == Self::Walk { 0.05 * state } else { 0.0 };
+        vec![0.0, if is_slow { 1.25_f64.ln() } else { 0.7_f64.ln() } + shift + 0.02 * normal(random)]
     }
 
     /// Returns what a timing takes longer than the truth.
@@ -207,7 +282,7 @@ struct Run {
 impl Run {
     fn new(case: Case, inputs: usize, target: Option<f64>, seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
-        let logged = case.inputs(&mut random, inputs);
+        let logged = case.inputs(&mut random, inputs, true);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (log, weights) = (folder.path().join("log.txt"), folder.path().join("weights.tsv"));
         std::fs::write(&log, case.log(&mut random, &logged)).expect("a temporary file");
@@ -230,7 +305,7 @@ impl Run {
             ..Params::new(vec![log], "T")
         };
         let trained = train(&params).expect("learns");
-        let fresh = case.inputs(&mut random, FRESH);
+        let fresh = case.inputs(&mut random, FRESH, case == Case::Dimensions);
         let mut run = Self {
             target: trained.model.promise.as_ref().map(|promise| promise.target),
             share: 0.0,

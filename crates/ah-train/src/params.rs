@@ -103,6 +103,11 @@ pub struct Params {
     /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = one_of(PromiseMode::NAMES)))]
     pub promise: Option<PromiseMode>,
+    /// The columns that name an entity, such as the file of a measurement: inputs with equal values are one piece of evidence for the
+    /// promise, whether the heuristic may ask for the column or not (--exclude). `none`: all inputs are independent.
+    /// If it is not given, groups are found in the log.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN,...|none", value_delimiter = ','))]
+    pub group: Vec<String>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out together by
     /// `--test-split dims`, and calibrated together. Only a file gives these and the next three.
     #[cfg_attr(feature = "cli", arg(skip))]
@@ -279,9 +284,9 @@ pub enum SplitBy {
     Input,
     /// All inputs with the same dimensions. Harder: no similar shape remains to learn from.
     Dims,
-    /// All near-copies of an input together: found, never asked for.
+    /// All inputs of a group together: for the promise, not for the test.
     #[cfg_attr(feature = "cli", value(skip))]
-    Neighbours,
+    Groups,
     /// The same inputs of all devices together; then each device is also judged as if it had never been measured.
     Device,
 }

@@ -71,9 +71,9 @@ impl Params {
         if let Some(share) = self.test_share.filter(|x| !(*x > 0.0 && *x < 1.0)) {
             return wrong("test_share", "a share above 0 and below 1", share);
         }
-        // Neighbourhoods are found in the log.
-        if self.test_split == Some(SplitBy::Neighbours) {
-            return wrong("test_split", "input, dims or device", "neighbours");
+        // Groups have a flag of their own.
+        if self.test_split == Some(SplitBy::Groups) {
+            return wrong("test_split", "input, dims or device", "groups");
         }
         if self.promise == Some(PromiseMode::ByNeighbourhood) {
             return wrong("promise", "cross-fitted or by-dimensions", "by-neighbourhood");

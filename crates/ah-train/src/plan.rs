@@ -10,7 +10,7 @@ use crate::data::usable::too_few;
 use crate::learners::{Boost, CostTree};
 use crate::overhead::CallSite;
 use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, Size, SplitBy, leaf_size};
-use crate::promise::calibrate::{default_share, held_out_together};
+use crate::promise::calibrate::{Look, default_looks, held_out_together};
 use crate::setting::{Origin, Settings};
 
 /// The share of the inputs that is held out for the test.
@@ -47,8 +47,8 @@ pub struct TrainPlan {
     pub size: Size,
     /// How a program asks the model.
     pub call_site: CallSite,
-    /// The share of inputs that may break the promise; `None`: always decides.
-    pub max_risk: Option<f64>,
+    /// The promises to try in turn: the share of inputs that may break it. None: always decides.
+    pub looks: Vec<Look>,
     /// The limit of the promise.
     pub max_slowdown: f64,
     /// How the promise is calibrated.
@@ -80,13 +80,14 @@ impl TrainPlan {
         let may_boost = dataset.table.has_estimates() && given.excludes_boosting().is_none();
         let of_log = Params {
             learner: may_boost.then_some(LearnerKind::Boosted),
-            promise: dataset.neighbourhoods.as_ref().map(|_| PromiseMode::ByNeighbourhood),
+            promise: dataset.groups.as_ref().map(|_| PromiseMode::ByNeighbourhood),
             ..Params::default()
         };
         settings.add_layer(&of_log, Origin::Log);
         let promise = given.promise.or(of_log.promise).unwrap_or(PromiseMode::CrossFitted);
-        let share = default_share(promise, dataset.count_judging(held_out_together(promise), training));
-        settings.add_layer(&usual(promise, share), Origin::Default);
+        let looks = default_looks(promise, dataset.count_judging(held_out_together(promise), training));
+        let asked = settings.max_risk;
+        settings.add_layer(&usual(promise, looks.first().map(|look| look.share)), Origin::Default);
         let learner = settings.learner.unwrap_or(LearnerKind::Auto);
 
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
@@ -109,7 +110,7 @@ impl TrainPlan {
             boost,
             size: settings.size.unwrap_or_default(),
             call_site,
-            max_risk: settings.max_risk.and_then(MaxRisk::share),
+            looks: asked.map_or(looks, |asked| asked.share().map(Look::only).into_iter().collect()),
             max_slowdown: settings.max_slowdown.unwrap_or(MAX_SLOWDOWN),
             promise,
             settings,
@@ -118,16 +119,30 @@ impl TrainPlan {
 
     /// Returns the same plan with no promise, by a rule of the tool.
     pub fn without_promise(&self) -> Self {
-        let mut plan = Self { max_risk: None, ..self.clone() };
+        let mut plan = Self { looks: Vec::new(), ..self.clone() };
         plan.settings.replace(&no_promise(), Origin::Default);
         plan
     }
 
-    /// Returns what the folds of the search hold out together.
+    /// Returns whether there is a promise to keep.
+    pub fn promises(&self) -> bool {
+        !self.looks.is_empty()
+    }
+
+    /// Keeps this promise alone.
+    pub fn keep(&mut self, look: Look) {
+        self.looks = vec![look];
+        let kept = Params { max_risk: Some(MaxRisk::Share(look.share)), ..Params::default() };
+        if self.settings.is_default("max_risk") {
+            self.settings.replace(&kept, Origin::Default);
+        }
+    }
+
+    /// Returns what folds hold out together where sizes are compared.
     pub fn split_by(&self) -> SplitBy {
         match self.promise {
-            PromiseMode::ByNeighbourhood => SplitBy::Neighbours,
-            PromiseMode::CrossFitted | PromiseMode::ByDimensions => SplitBy::Input,
+            PromiseMode::ByDimensions if self.promises() => SplitBy::Dims,
+            _ => SplitBy::Input,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ah_model::shown::listed;
 use ah_model::{ChoiceId, Error, Model};
 
 use crate::data::split::Partition;
@@ -11,7 +10,7 @@ use crate::decisions::{self, JudgedInput};
 use crate::joint::{self, Completed};
 use crate::params::{Params, SplitBy};
 use crate::plan::{TEST_SHARE, TrainPlan};
-use crate::search::neighbours::{self, Neighbours};
+use crate::search::dependence::{self, Dependence};
 use crate::search::portfolio::{self, Portfolio};
 
 /// A table made ready.
@@ -38,21 +37,17 @@ impl Prepared {
     pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, Error> {
         let share = dataset.settings.test_share.unwrap_or(TEST_SHARE);
         let seed = dataset.settings.seed.unwrap_or_default();
-        let mut by = dataset.settings.test_split.unwrap_or_default();
-        if by == SplitBy::Input
-            && let Some(found) = neighbours::find(&dataset, seed)
-        {
-            dataset.warnings.push(of_neighbours(&dataset, &found));
-            if found.splits {
-                by = SplitBy::Neighbours;
-                dataset.neighbourhoods = Some(found.keys.into());
-            }
-        }
+        let by = dataset.settings.test_split.unwrap_or_default();
         let parts = dataset.hold_out(by, share, seed)?;
         let training = &parts.training;
         let completed = joint::complete(&dataset, training, seed)?;
         let timed = completed.as_ref().map(|completed| completed.timed);
         if completed.is_none() {
+            if by == SplitBy::Input && dataset.settings.group.is_empty() {
+                let Dependence { groups, factor } = dependence::find(&dataset, seed);
+                dataset.warnings.extend(factor);
+                dataset.groups = groups;
+            }
             dataset.warnings.extend(joint::without_fields(&dataset));
         }
         let (learning, shipping) = match completed {
@@ -83,8 +78,8 @@ impl Prepared {
     pub fn keys(&self, judged: &[JudgedInput]) -> Vec<String> {
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
         match self.plan.test_split {
-            SplitBy::Input if self.learning.neighbourhoods.is_none() => Vec::new(),
-            SplitBy::Input => self.learning.keys(SplitBy::Neighbours, &inputs),
+            SplitBy::Input if self.learning.groups.is_none() => Vec::new(),
+            SplitBy::Input => self.learning.keys(SplitBy::Groups, &inputs),
             by => self.learning.keys(by, &inputs),
         }
     }
@@ -94,19 +89,4 @@ impl Prepared {
         let name = model.fallback.map(|fallback| model.choice_name(fallback));
         name.and_then(|name| self.judging.choice_id(name)).unwrap_or(ChoiceId(0))
     }
-}
-
-/// Returns what near-copies do to the figures, in a sentence.
-fn of_neighbours(dataset: &Dataset, found: &Neighbours) -> String {
-    let [by_input, together] =
-        found.losses.map(|loss| format!("{:.2} %", (dataset.table.objective.over_best(loss) - 1.0) * 100.0));
-    let what = match found.splits {
-        true => "near-copies are held out together, in all figures and in the promise",
-        false => "on inputs unlike these expect more",
-    };
-    format!(
-        "inputs that differ in {} alone: one tree loses {by_input} with single inputs held out, {together} with all near-copies held \
-         out together; {what}",
-        listed(&found.left_out)
-    )
 }

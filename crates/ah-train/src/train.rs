@@ -17,7 +17,7 @@ use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::calibrate::{self, CalibratedMargin};
-use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
+use crate::promise::{self, Climbed, Folds, Ladder, NewGroups, Recipe, View};
 use crate::record;
 use crate::search::{self, Portfolio};
 
@@ -39,6 +39,8 @@ pub struct TrainedModel {
     pub held_out: TestReport,
     /// What to do, and why.
     pub verdict: Verdict,
+    /// What the heuristic loses on groups that it never saw, where the log has groups.
+    pub on_new_groups: Option<NewGroups>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
     /// Sentences for the user.
@@ -59,7 +61,7 @@ impl TrainedModel {
         let objective = self.model.purpose.objective;
         let with = over_fallback(objective, &self.held_out.evaluation.comparison.model);
         let saved = 1.0 - over_fallback(objective, &self.held_out.always) / with;
-        (self.plan.max_risk.is_some() && saved > COSTLY).then_some(saved)
+        (self.plan.promises() && saved > COSTLY).then_some(saved)
     }
 }
 
@@ -74,7 +76,7 @@ pub enum NoPromise {
     Estimates,
     /// The inputs are too few. A promise that was asked for then takes the fallback alone, else the model always decides.
     TooFew {
-        /// The inputs that count: fewer than there are with weights, or with near-copies.
+        /// The inputs that count: fewer than there are with weights, or with groups.
         inputs: usize,
         /// The inputs that a promise needs, with as many of them that count.
         needed: usize,
@@ -138,6 +140,9 @@ pub fn train_checked(
     let portfolio = prepared.portfolio.as_ref();
     model.purpose = record::purpose(&prepared);
     model.provenance = record::provenance(&judging, ladder, &held_out, &verdict, portfolio, &model);
+    if let Some(new) = &climbed.on_new_groups {
+        model.provenance.metrics.insert("on_new_groups".to_owned(), serde_json::json!(new));
+    }
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
     let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model));
@@ -157,6 +162,7 @@ pub fn train_checked(
         ladder: climbed.ladder,
         portfolio: prepared.portfolio,
         held_out,
+        on_new_groups: climbed.on_new_groups,
         no_promise,
         warnings,
         duration: start.elapsed(),
@@ -177,11 +183,15 @@ fn over_fallback(objective: Objective, figures: &Metrics) -> f64 {
 fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
     let climbed = learn(prepared);
     let given = &prepared.learning.settings;
-    let unasked = prepared.plan.max_risk.filter(|_| given.max_risk.is_none() && given.promise.is_none());
+    let is_asked = given.max_risk.is_some() || given.promise.is_some();
+    let unasked = prepared.plan.looks.last().map(|look| look.share).filter(|_| !is_asked);
+    let without = prepared.plan.without_promise();
+    if let Some(look) = climbed.look {
+        prepared.plan.keep(look);
+    }
     if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 {
         return (climbed, None);
     }
-    let without = prepared.plan.without_promise();
     let with = std::mem::replace(&mut prepared.plan, without);
     let always = learn(prepared);
     if always.ladder.rung().speedup * (1.0 - COSTLY) > 1.0 {
@@ -213,7 +223,7 @@ fn no_promise(
     let asked = learning.settings.max_risk;
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * learning.usable.len()).div_ceil(training.max(1));
-    match plan.max_risk {
+    match plan.looks.first() {
         _ if asked == Some(MaxRisk::None) || plan.settings.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
@@ -222,9 +232,9 @@ fn no_promise(
             let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
-        Some(target) => match calibrated {
+        Some(look) => match calibrated {
             None => {
-                let needed = of_all(calibrate::min_inputs(plan.promise, target));
+                let needed = of_all(calibrate::min_inputs(plan.promise, look.share));
                 Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })
             }
             Some(calibrated) => (calibrated.margin == promise::NEVER).then_some(NoPromise::Unkept),

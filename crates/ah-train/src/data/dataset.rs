@@ -14,6 +14,7 @@ use super::columns::RankedFeatures;
 use super::costs::Costs;
 use super::declared;
 use super::exclude;
+use super::groups::{self, Groups, Shared};
 use super::learned_eligible;
 use super::split::{self, Partition};
 use super::table::{self, Table};
@@ -69,8 +70,8 @@ pub struct Dataset {
     pub eligible: BTreeMap<ChoiceId, Precondition>,
     /// The inputs to learn from, ascending.
     pub usable: Vec<u32>,
-    /// By input of the table, its neighbourhood, where near-copies are held out together.
-    pub neighbourhoods: Option<Arc<[String]>>,
+    /// The groups of its inputs, where these are no independent evidence.
+    pub groups: Option<Groups>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
     /// The settings that flags, the optimization and the log give.
@@ -124,13 +125,25 @@ impl Dataset {
                 )
             }));
         }
+        // A group may be named by a column that the program does not know when it asks.
+        let of_samples = groups::named(&log, &settings.group)?;
         exclude::exclude(&mut log, &settings.exclude)?;
         warnings.extend(unrepeated::leave_out(&mut log)?);
+        let of_inputs = of_samples.map(|of_samples| {
+            let mut of_inputs = vec![0; log.inputs.len()];
+            let samples = log.samples.iter().zip(of_samples);
+            samples.for_each(|(sample, group)| of_inputs[sample.input as usize] = group);
+            of_inputs
+        });
         declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
         declared::check_dimensions(&settings, &log.schema)?;
         let declared = declared::features((&optimization, ad_hoc), &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut table = table(log, params, &mut warnings)?;
+        let groups = of_inputs.map(|of_inputs| Groups {
+            keys: table.inputs.iter().map(|input| of_inputs[input.position as usize]).collect(),
+            shared: Shared::Columns(settings.group.clone()),
+        });
         table.set_objective(settings.objective.unwrap_or_default());
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         let named_fallback = named_fallback((&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
@@ -163,7 +176,7 @@ impl Dataset {
             precondition,
             eligible,
             usable,
-            neighbourhoods: None,
+            groups,
             named_fallback,
             settings,
             warnings,
@@ -243,10 +256,16 @@ impl Dataset {
         ranked
     }
 
+    /// Returns the group of each of these inputs, where there are groups.
+    pub fn group_of(&self, inputs: &[u32]) -> Option<Vec<u64>> {
+        let groups = self.groups.as_ref()?;
+        Some(inputs.iter().map(|&input| groups.keys[input as usize]).collect())
+    }
+
     /// What [`split`] splits these inputs by.
     pub fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
-        if let (SplitBy::Neighbours, Some(keys)) = (by, &self.neighbourhoods) {
-            return inputs.iter().map(|&input| keys[input as usize].clone()).collect();
+        if let (SplitBy::Groups, Some(groups)) = (by, self.group_of(inputs)) {
+            return groups.iter().map(u64::to_string).collect();
         }
         split::keys(&self.table, &self.features, &self.settings.dimensions, by, inputs)
     }

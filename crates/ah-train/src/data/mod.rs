@@ -12,6 +12,7 @@ mod declared;
 pub mod domain;
 mod exclude;
 pub mod formula;
+pub mod groups;
 mod halves;
 mod impossible;
 pub mod irregularities;
@@ -28,6 +29,7 @@ pub mod weights;
 pub use columns::{Column, Columns, FitRows, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
+pub use groups::{Groups, Shared};
 pub use table::Table;
 #[cfg(feature = "cli")]
 pub use table::{LEAST_MS, Spread};

@@ -51,6 +51,8 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
+    /// Its place among the log's inputs, by first appearance: inputs that were measured one after the other.
+    pub position: u32,
     cells: Range<u32>,
 }
 
@@ -114,7 +116,8 @@ impl Table {
         let mut cells: Vec<Cell> = Vec::new();
         let mut feedback = Vec::new();
         for row in samples.chunk_by(|a, b| a.input == b.input) {
-            let Some(input) = logged[row[0].input as usize].take() else { continue };
+            let position = row[0].input;
+            let Some(input) = logged[position as usize].take() else { continue };
             let start = cells.len();
             for cell in row.chunk_by(|a, b| a.choice == b.choice) {
                 feedback.clear();
@@ -133,7 +136,8 @@ impl Table {
             }
             let best = best(&cells[start..]);
             let range = index(start)..index(cells.len());
-            inputs.push(Input { text: input.text, values: input.values, best, weight: 1.0, cells: range });
+            let (text, values) = (input.text, input.values);
+            inputs.push(Input { text, values, best, weight: 1.0, position, cells: range });
         }
         let mut measured = vec![0; choices.len()];
         for cell in &cells {

@@ -27,7 +27,7 @@ impl TestReport {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let (mut by_input, mut by_device) = (None, Vec::new());
         match plan.test_split {
-            SplitBy::Input | SplitBy::Neighbours => {}
+            SplitBy::Input | SplitBy::Groups => {}
             SplitBy::Dims => {
                 let parts = recipe.dataset.hold_out(SplitBy::Input, plan.test_share, plan.seed);
                 by_input = parts.ok().map(|parts| {

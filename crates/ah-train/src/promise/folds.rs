@@ -2,8 +2,8 @@
 //! its fold holds out. Each held-out input is ranked once for each size; everything else folds over these decisions.
 //!
 //! The folds serve three times. The search compares configurations on them; with a promise they calibrate it; and they compare
-//! sizes ([`super::ladder`]), each with the
-//! margin that it would get: a small tree may lose little if it always decides, and decline nearly everywhere (pad_mm H200
+//! sizes ([`super::ladder`]), each with the margin that it would get. Where inputs come in groups, folds by group calibrate instead.
+//! A margin matters: a small tree may lose little if it always decides, and decline nearly everywhere (pad_mm H200
 //! with 3 leaves: 0.9 % and 81 %).
 
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use crate::data::Dataset;
 use crate::data::split::{self, Partition};
 use crate::decisions::JudgedInput;
 use crate::learners;
+use crate::params::SplitBy;
 use crate::plan::{SEARCH_FOLDS, TrainPlan};
 use crate::search::Fold;
 
@@ -37,9 +38,20 @@ pub struct Folds<'a> {
     pub fallback: ChoiceId,
     /// The effective number of independent inputs among them.
     independent: usize,
+    /// The folds that compare; then, where there are groups, folds that hold out whole groups.
     parts: Vec<Partition>,
+    /// The number of folds that compare.
+    comparing: usize,
     whole: Arc<View>,
     of_parts: Vec<Arc<View>>,
+}
+
+/// What ensembles decide on the inputs that their folds hold out.
+pub struct HeldOut {
+    /// By the folds that compare.
+    pub decisions: Vec<JudgedInput>,
+    /// By the folds that hold out whole groups; none without groups.
+    pub by_group: Vec<JudgedInput>,
 }
 
 /// The ensembles of one learner: from all inputs, and by fold.
@@ -54,21 +66,23 @@ impl<'a> Folds<'a> {
     /// input are the default, as the promise is for inputs drawn like these. Folds by dimensions, for new shapes, cost more (mm
     /// A100: 1.020 against 1.015). `whole` is what a fit to all inputs sees.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &'a [u32], whole: &Arc<View>) -> Self {
-        let (by, count) = match plan.max_risk {
-            Some(_) => (held_out_together(plan.promise), FOLDS),
-            None => (plan.split_by(), SEARCH_FOLDS),
+        let (most, enough) = if plan.promises() { (FOLDS, usize::MAX) } else { (SEARCH_FOLDS, ENOUGH) };
+        let cut = |by| {
+            let mut parts = split::partitions(inputs, &dataset.keys(by, inputs), most, plan.seed);
+            parts.truncate(enough.div_ceil(parts[0].held_out.len().max(1)));
+            parts
         };
-        let keys = dataset.keys(by, inputs);
-        let mut parts = split::partitions(inputs, &keys, count, plan.seed);
-        if plan.max_risk.is_none() {
-            parts.truncate(ENOUGH.div_ceil(parts[0].held_out.len().max(1)));
+        let mut parts = cut(plan.split_by());
+        let comparing = parts.len();
+        if dataset.groups.is_some() {
+            parts.extend(cut(SplitBy::Groups));
         }
-        let independent = dataset.count_judging(by, inputs);
+        let independent = dataset.count_judging(held_out_together(plan.promise), inputs);
         let view =
             |part: &Partition| Arc::new(View::new(dataset, plan, &part.training, whole.formula.is_some()));
         let of_parts = parts.par_iter().map(view).collect();
         let fallback = dataset.fallback(inputs);
-        Self { inputs, fallback, independent, parts, whole: whole.clone(), of_parts }
+        Self { inputs, fallback, independent, parts, comparing, whole: whole.clone(), of_parts }
     }
 
     /// Returns the same folds on cost formulas; `None` where no field of the choices tiles a feature.
@@ -84,7 +98,7 @@ impl<'a> Folds<'a> {
 
     /// Returns the folds as the search sees them.
     pub fn of_search(&self) -> Vec<Fold<'_>> {
-        let folds = self.parts.iter().zip(&self.of_parts);
+        let folds = self.parts.iter().zip(&self.of_parts).take(self.comparing);
         folds.map(|(part, view)| Fold { part, columns: &view.ranked.columns }).collect()
     }
 
@@ -96,18 +110,22 @@ impl<'a> Folds<'a> {
     }
 
     /// Returns what the ensembles decide, with trees of at most `most` leaves, on the inputs that the folds hold out.
-    pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted, most: Option<usize>) -> Vec<JudgedInput> {
+    pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted, most: Option<usize>) -> HeldOut {
         let decide = |(fitted, part): (&Fitted, &Partition)| {
             let model = recipe.model(&recipe.sized(fitted, most), self.fallback, ALWAYS);
             recipe.decide(&model, &part.held_out)
         };
         let by_part: Vec<_> = fitted.of_parts.par_iter().zip(&self.parts).map(decide).collect();
-        by_part.concat()
+        let (comparing, by_group) = by_part.split_at(self.comparing);
+        HeldOut { decisions: comparing.concat(), by_group: by_group.concat() }
     }
 
-    /// Returns the calibration by these decisions.
-    pub fn calibration(&self, recipe: &Recipe<'_>, judged: &[JudgedInput]) -> Calibration {
+    /// Returns the calibration by these decisions, of whole groups where there are groups.
+    pub fn calibration(&self, recipe: &Recipe<'_>, held_out: &HeldOut) -> Calibration {
         let Recipe { dataset, plan, .. } = recipe;
+        let HeldOut { decisions, by_group } = held_out;
+        let is_by_group = held_out_together(plan.promise) == SplitBy::Groups;
+        let judged = if is_by_group { by_group } else { decisions };
         Calibration::new(judged, self.independent, &dataset.table, self.fallback, plan.max_slowdown)
     }
 }

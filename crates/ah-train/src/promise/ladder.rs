@@ -4,13 +4,16 @@
 //! features that it uses. The smallest rung is taken that loses little more than the best ([`Size`]), where a difference within
 //! the noise of the inputs is none. Boosted trees are not grown where a tree loses at most [`GOOD_ENOUGH`].
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ah_model::{ChoiceId, Model, Promise};
 use serde::Serialize;
 
-use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, LEVEL, NEVER, tested};
-use super::folds::{CrossFitted, Folds};
+use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, Look, NEVER, tested};
+use super::folds::{CrossFitted, Folds, HeldOut};
+use super::new_groups::{NewGroups, interval};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
@@ -85,13 +88,17 @@ pub struct Climbed {
     pub model: Model,
     /// The same, always deciding.
     pub always: Model,
+    /// The promise that it keeps; `None` without one.
+    pub look: Option<Look>,
+    /// What it loses on new groups, where there are groups.
+    pub on_new_groups: Option<NewGroups>,
 }
 
 /// A size before one is taken.
 struct Candidate<'c> {
     configuration: &'c Configuration,
     fitted: Fitted,
-    held_out: Vec<JudgedInput>,
+    held_out: HeldOut,
     calibrated: Option<CalibratedMargin>,
     /// Its margin.
     margin: f64,
@@ -101,92 +108,138 @@ struct Candidate<'c> {
     rung: Rung,
 }
 
-/// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one.
+/// A learner beyond one tree, and its ensembles once it is asked.
+struct Larger {
+    configuration: Configuration,
+    fitted: OnceCell<CrossFitted>,
+}
+
+impl Larger {
+    fn new(configuration: Configuration) -> Self {
+        Self { configuration, fitted: OnceCell::new() }
+    }
+}
+
+/// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one: for the
+/// first promise of the plan under which something is faster than the fallback, or else for the first one.
 pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
-    let plan = recipe.plan;
+    let Recipe { dataset, plan, .. } = *recipe;
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
-        LearnerKind::Boosted => {
-            recipe.dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0))
-        }
+        LearnerKind::Boosted => dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0)),
         _ => Some(recipe.configuration.clone()),
     };
-    let mut candidates: Vec<Candidate<'_>> = Vec::new();
-    if let Some(configuration) = &single {
-        let recipe = Recipe { configuration, ..*recipe };
-        let fitted = folds.fit(&recipe);
-        for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
-            let candidate = Candidate::new(&recipe, configuration, folds, &fitted, most);
-            // Pruning may skip sizes.
-            if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
-                candidates.push(candidate);
-            }
-        }
-    }
-    let over_best = |mean| recipe.dataset.table.objective.over_best(mean);
+    let of_single = single.as_ref().map(|configuration| folds.fit(&Recipe { configuration, ..*recipe }));
+    let boosted = boosted(plan, recipe.configuration);
+    let on_formula = boosted.clone().map(Configuration::on_formula);
+    let readable: Vec<Larger> = trees_on_formula(plan).into_iter().map(Larger::new).collect();
+    let boosted: Vec<Larger> = boosted.into_iter().chain(on_formula).map(Larger::new).collect();
+    let formula_folds: OnceCell<Option<Folds<'_>>> = OnceCell::new();
+    let folds_of = |configuration: &Configuration| match configuration.is_on_formula() {
+        true if plan.learner == LearnerKind::Linfa => None,
+        true => formula_folds.get_or_init(|| folds.on_formula(dataset, plan)).as_ref(),
+        false => Some(folds),
+    };
+    let over_best = |mean| dataset.table.objective.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let is_enough = |candidates: &[Candidate<'_>]| {
         over_best(candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min)) <= 1.0 + good_enough
     };
-    let formula_folds = match is_enough(&candidates) || plan.learner == LearnerKind::Linfa {
-        true => None,
-        false => folds.on_formula(recipe.dataset, plan),
-    };
-    let small = formula_folds.as_ref().map(|_| trees_on_formula(plan)).unwrap_or_default();
-    for configuration in &small {
-        let (recipe, folds) = (Recipe { configuration, ..*recipe }, formula_folds.as_ref().unwrap_or(folds));
-        candidates.push(Candidate::new(&recipe, configuration, folds, &folds.fit(&recipe), None));
+    let mut first = None;
+    for look in plan.looks.iter().copied().map(Some).chain(plan.looks.is_empty().then_some(None)) {
+        let mut candidates: Vec<Candidate<'_>> = Vec::new();
+        if let (Some(configuration), Some(fitted)) = (&single, &of_single) {
+            let recipe = Recipe { configuration, ..*recipe };
+            for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
+                let candidate = Candidate::new(&recipe, folds, fitted, most, look);
+                // Pruning may skip sizes.
+                if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
+                    candidates.push(candidate);
+                }
+            }
+        }
+        for larger in [&readable, &boosted] {
+            if is_enough(&candidates) {
+                break;
+            }
+            for Larger { configuration, fitted } in larger {
+                let Some(folds) = folds_of(configuration) else { continue };
+                let recipe = Recipe { configuration, ..*recipe };
+                let fitted = fitted.get_or_init(|| folds.fit(&recipe));
+                candidates.push(Candidate::new(&recipe, folds, fitted, None, look));
+            }
+        }
+        let lines = |rung: &Rung| rung.leaves + if rung.on_formula { FORMULA_AS_LEAVES } else { 0 };
+        candidates.sort_by_key(|candidate| (candidate.rung.boosted_trees, lines(&candidate.rung)));
+        let (chosen, accepted) = choose(&candidates, dataset, plan.size, look, over_best);
+        let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
+        let Candidate { configuration, rung, fitted, calibrated, margin, held_out, .. } = &candidates[chosen];
+        let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
+        let climbed = Climbed {
+            ladder,
+            configuration: (*configuration).clone(),
+            model: recipe.with_promise(fitted, folds, look.zip(*calibrated), *margin),
+            always: recipe.model(fitted, folds.fallback, ALWAYS),
+            look,
+            on_new_groups: recipe.on_new_groups(&held_out.by_group, folds.fallback, *margin),
+        };
+        if climbed.ladder.rung().speedup > 1.0 {
+            return climbed;
+        }
+        first.get_or_insert(climbed);
     }
-    let boosted = boosted(plan, recipe.configuration).filter(|_| !is_enough(&candidates));
-    let on_formula = boosted.clone().filter(|_| formula_folds.is_some()).map(Configuration::on_formula);
-    for configuration in boosted.iter().chain(&on_formula) {
-        let folds = formula_folds.as_ref().filter(|_| configuration.is_on_formula()).unwrap_or(folds);
-        let recipe = Recipe { configuration, ..*recipe };
-        candidates.push(Candidate::new(&recipe, configuration, folds, &folds.fit(&recipe), None));
-    }
-    let lines = |rung: &Rung| rung.leaves + if rung.on_formula { FORMULA_AS_LEAVES } else { 0 };
-    candidates.sort_by_key(|candidate| (candidate.rung.boosted_trees, lines(&candidate.rung)));
-    let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
-    let (chosen, accepted) = choose(&candidates, &weights, plan, over_best);
-    let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
-    let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
-    let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
-    Climbed {
-        ladder,
-        configuration: (*configuration).clone(),
-        model: recipe.with_promise(fitted, folds, *calibrated, *margin),
-        always: recipe.model(fitted, folds.fallback, ALWAYS),
-    }
+    first.expect("there is a promise to look at, or none")
 }
 
 impl Recipe<'_> {
     /// Learns a heuristic of this rung from these inputs, with a promise if the plan has one.
     pub fn learn(&self, inputs: &[u32], rung: &Rung) -> (Model, Option<CalibratedMargin>) {
-        if self.plan.max_risk.is_none() {
+        let Some(&look) = self.plan.looks.first() else {
             let margin = if rung.decides { ALWAYS } else { NEVER };
             return (self.learn_without_promise(inputs, margin), None);
-        }
+        };
         let view = Arc::new(View::new(self.dataset, self.plan, inputs, self.configuration.is_on_formula()));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
-        let (calibrated, margin) = self.margin(&folds, &held_out);
+        let (calibrated, margin) = self.margin(&folds, &held_out, Some(look));
         let fitted = self.sized(&fitted.whole, self.max_leaves);
-        (self.with_promise(&fitted, &folds, calibrated, margin), calibrated)
+        (self.with_promise(&fitted, &folds, Some(look).zip(calibrated), margin), calibrated)
+    }
+
+    /// Returns what a heuristic of this margin loses on groups that it never saw, by these decisions.
+    fn on_new_groups(&self, by_group: &[JudgedInput], fallback: ChoiceId, margin: f64) -> Option<NewGroups> {
+        let Dataset { table, groups, .. } = self.dataset;
+        let [costs, of_fallback] = [margin, NEVER].map(|margin| costs(by_group, table, fallback, margin));
+        let inputs: Vec<u32> = by_group.iter().map(|judged| judged.input).collect();
+        let keys = self.dataset.group_of(&inputs)?;
+        let weights = weights(self.dataset, by_group);
+        let [low, high] = interval(&costs, &of_fallback, &weights, &keys);
+        let [mean, low, high] =
+            [mean(&costs, &weights), low, high].map(|cost| table.objective.over_best(cost));
+        let all = self.dataset.group_of(&self.dataset.usable)?;
+        let count = all.into_iter().collect::<BTreeSet<u64>>().len();
+        Some(NewGroups { shared: groups.as_ref()?.shared.clone(), groups: count, mean, low, high })
     }
 
     /// Returns the calibrated margin, and the one that the heuristic gets: with a promise that the inputs cannot show it never decides,
     /// and without a promise always, unless the fallback alone loses less.
-    fn margin(&self, folds: &Folds<'_>, held_out: &[JudgedInput]) -> (Option<CalibratedMargin>, f64) {
-        let Some(target) = self.plan.max_risk else {
-            let weights = weights(self.dataset, held_out);
+    fn margin(
+        &self,
+        folds: &Folds<'_>,
+        held_out: &HeldOut,
+        look: Option<Look>,
+    ) -> (Option<CalibratedMargin>, f64) {
+        let Some(look) = look else {
+            let decisions = &held_out.decisions;
+            let weights = weights(self.dataset, decisions);
             let mean_at =
-                |margin| mean(&costs(held_out, &self.dataset.table, folds.fallback, margin), &weights);
+                |margin| mean(&costs(decisions, &self.dataset.table, folds.fallback, margin), &weights);
             // A ranking has other uses.
             let never = self.plan.settings.ranking.is_none() && mean_at(ALWAYS) > mean_at(NEVER);
             return (None, if never { NEVER } else { ALWAYS });
         };
-        let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, target);
+        let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, look);
         (calibrated, calibrated.map_or(NEVER, |calibrated| calibrated.margin))
     }
 
@@ -195,17 +248,17 @@ impl Recipe<'_> {
         &self,
         fitted: &Fitted,
         folds: &Folds<'_>,
-        calibrated: Option<CalibratedMargin>,
+        calibrated: Option<(Look, CalibratedMargin)>,
         margin: f64,
     ) -> Model {
         let plan = self.plan;
-        let promise = plan.max_risk.zip(calibrated).map(|(target, calibrated)| Promise {
-            target,
+        let promise = calibrated.map(|(look, calibrated)| Promise {
+            target: look.share,
             confidence: CONFIDENCE,
             limit: plan.max_slowdown,
             mode: plan.promise,
-            tested: tested(plan.promise, target),
-            level: LEVEL,
+            tested: tested(plan.promise, look.share),
+            level: look.level,
             inputs: calibrated.inputs as u64,
             groups: calibrated.independent as u64,
             violations: calibrated.violations as u64,
@@ -219,22 +272,24 @@ impl Recipe<'_> {
 
 impl<'c> Candidate<'c> {
     fn new(
-        recipe: &Recipe<'_>,
-        configuration: &'c Configuration,
+        recipe: &Recipe<'c>,
         folds: &Folds<'_>,
         fitted: &CrossFitted,
         most: Option<usize>,
+        look: Option<Look>,
     ) -> Self {
-        let (dataset, fallback) = (recipe.dataset, folds.fallback);
+        let Recipe { dataset, configuration, .. } = *recipe;
+        let fallback = folds.fallback;
         let held_out = folds.decide(recipe, fitted, most);
-        let (calibrated, margin) = recipe.margin(folds, &held_out);
-        let costs_at = |margin| costs(&held_out, &dataset.table, fallback, margin);
-        let (costs, weights) = (costs_at(margin), weights(dataset, &held_out));
+        let (calibrated, margin) = recipe.margin(folds, &held_out, look);
+        let decisions = &held_out.decisions;
+        let costs_at = |margin| costs(decisions, &dataset.table, fallback, margin);
+        let (costs, weights) = (costs_at(margin), weights(dataset, decisions));
         let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
         let over_best = |cost| dataset.table.objective.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;
-        let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
+        let asking: f64 = decisions.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
         let rung = Rung {
             leaves: ensemble.tree.leaves(),
             boosted_trees: ensemble.boosters.trees.len(),
@@ -257,7 +312,7 @@ const LEAVES_ON_FORMULA: [usize; 2] = [1, 8];
 
 /// Returns the small trees to try on a cost formula. A promise needs the margin of boosted trees.
 fn trees_on_formula(plan: &TrainPlan) -> Vec<Configuration> {
-    if plan.max_risk.is_some() || plan.settings.ranking.is_some() || plan.learner == LearnerKind::Boosted {
+    if plan.promises() || plan.settings.ranking.is_some() || plan.learner == LearnerKind::Boosted {
         return Vec::new();
     }
     let is_allowed = |leaves: &usize| plan.settings.max_leaves.is_none_or(|most| *leaves <= most);
@@ -278,21 +333,22 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
 /// read it, unless boosted trees [pay](pays): thousands of lines for a tenth of a percent are not merged.
 fn choose(
     candidates: &[Candidate<'_>],
-    weights: &[f64],
-    plan: &TrainPlan,
+    dataset: &Dataset,
+    size: Size,
+    look: Option<Look>,
     over_best: impl Fn(f64) -> f64,
 ) -> (usize, f64) {
     let all: Vec<usize> = (0..candidates.len()).collect();
     let is_boosted = |at: &usize| candidates[*at].rung.boosted_trees > 0;
     let (boosted, readable): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| is_boosted(at));
-    let smallest = |of: &[usize]| smallest(candidates, of, weights, plan.size, &over_best);
-    if plan.size != Size::Default || boosted.is_empty() || readable.is_empty() {
+    let smallest = |of: &[usize]| smallest(candidates, of, dataset, size, &over_best);
+    if size != Size::Default || boosted.is_empty() || readable.is_empty() {
         return smallest(&all);
     }
     let slowdown = |(at, _): (usize, f64)| over_best(candidates[at].mean);
     let (tree, trees) = (smallest(&readable), smallest(&boosted));
     // Under a promise one tree may have to decline everywhere.
-    let declines = plan.max_risk.is_some() && !candidates[tree.0].rung.decides;
+    let declines = look.is_some() && !candidates[tree.0].rung.decides;
     if declines || pays(slowdown(tree), slowdown(trees)) { trees } else { tree }
 }
 
@@ -311,10 +367,14 @@ fn pays(tree: f64, boosted: f64) -> bool {
 fn smallest(
     candidates: &[Candidate<'_>],
     of: &[usize],
-    weights: &[f64],
+    dataset: &Dataset,
     size: Size,
     over_best: impl Fn(f64) -> f64,
 ) -> (usize, f64) {
+    let decisions = &candidates[0].held_out.decisions;
+    let weights = weights(dataset, decisions);
+    let inputs: Vec<u32> = decisions.iter().map(|judged| judged.input).collect();
+    let groups = dataset.group_of(&inputs);
     let mean = |at: usize| candidates[at].mean;
     let best = of.iter().copied().min_by(|&a, &b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
     let is_leaf = |candidate: &Candidate<'_>| candidate.rung.leaves == 1 && !candidate.rung.on_formula;
@@ -322,7 +382,8 @@ fn smallest(
     let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
     let limit = size.greatest_slowdown(over_best(mean(best)), one_leaf);
     let is_as_good = |candidate: &Candidate<'_>| {
-        let (more, error) = difference(&candidate.costs, &candidates[best].costs, weights);
+        let (more, error) =
+            difference(&candidate.costs, &candidates[best].costs, &weights, groups.as_deref());
         // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
         let errors = if is_leaf(candidate) { 0.0 } else { WITHIN_NOISE };
         more <= errors * error

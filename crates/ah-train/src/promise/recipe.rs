@@ -112,7 +112,7 @@ impl Recipe<'_> {
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart. They learn where the
         // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions lose
         // 7.2 and 2.0 % instead of 8.4 and 3.1 %.
-        let fallback = self.plan.max_risk.map(|_| dataset.fallback(&view.inputs));
+        let fallback = self.plan.promises().then(|| dataset.fallback(&view.inputs));
         let ensemble = boost.fit(tree.tree, &rows, &Costs::new(&dataset.table, fallback), residuals);
         let ensemble = FittedEnsemble { formula: view.formula.clone(), ..ensemble };
         Fitted { view: view.clone(), ensemble }
@@ -120,7 +120,7 @@ impl Recipe<'_> {
 
     /// Learns from these inputs a model without a promise, with this margin.
     pub fn learn_without_promise(&self, inputs: &[u32], margin: f64) -> Model {
-        let plan = &TrainPlan { max_risk: None, ..self.plan.clone() };
+        let plan = &TrainPlan { looks: Vec::new(), ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
         let view = Arc::new(View::new(self.dataset, plan, inputs, self.configuration.is_on_formula()));
         let fitted = recipe.sized(&recipe.fit(&view), self.max_leaves);
@@ -130,9 +130,9 @@ impl Recipe<'_> {
     /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.
     fn costs(&self, inputs: &[u32]) -> Costs {
         let (costs, fallback) = (Costs::new(&self.dataset.table, None), self.dataset.fallback(inputs));
-        match self.plan.max_risk {
-            Some(_) => costs.with_penalty(&self.dataset.table, fallback, self.plan.max_slowdown, PENALTY),
-            None => costs,
+        match self.plan.promises() {
+            true => costs.with_penalty(&self.dataset.table, fallback, self.plan.max_slowdown, PENALTY),
+            false => costs,
         }
     }
 
@@ -259,8 +259,7 @@ impl PathPrice<'_> {
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
         let (table, overhead) = (&self.dataset.table, self.plan.call_site.overhead(&self.used, parts));
         let base = table.time(input, self.fallback, self.fallback);
-        let breaks =
-            self.plan.max_risk.is_some() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
+        let breaks = self.plan.promises() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
         overhead.added(table, input) + if breaks { PENALTY } else { 0.0 }
     }
 

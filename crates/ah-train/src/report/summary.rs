@@ -9,9 +9,10 @@ use ah_types::Optimization;
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::data::{LEAST_MS, Spread};
+use crate::data::{LEAST_MS, Shared, Spread};
 use crate::judge::{Advice, BaselineComparison, DeviceReport, Gain, Range, Reason, Verdict};
 use crate::params::SplitBy;
+use crate::promise::NewGroups;
 use crate::promise::calibrate::default_inputs;
 use crate::train::{NoPromise, TrainedModel};
 
@@ -33,7 +34,7 @@ const HIDDEN: f64 = 1.25;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.evaluation.comparison);
     let mut text = verdict(trained);
-    text += &figures(model.purpose.objective, "held-out", comparison);
+    text += &figures(model.purpose.objective, "held-out", comparison, trained.on_new_groups.as_ref());
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
@@ -158,12 +159,26 @@ fn promise_line(trained: &TrainedModel) -> String {
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
-        let stricter = if is_loose { format!("\n1 % needs about {needed} inputs.") } else { String::new() };
+        let stricter = match is_loose {
+            true if needed > inputs => format!("\n1 % needs about {needed} inputs."),
+            // It had room for a stricter one.
+            true => format!("\nFor less it would take only {fallback}."),
+            false => String::new(),
+        };
         format!("{}{stricter}\n", promised(promise, &fallback))
     };
+    let groups = trained.on_new_groups.as_ref();
     let few = |counted| match counted == inputs {
         true => format!("{inputs} inputs are too few"),
-        false => format!("{inputs} inputs count as {counted} (weights, near-copies), which are too few"),
+        false => {
+            let why = groups.map_or("weights".to_owned(), |groups| groups.shared.words());
+            format!("{inputs} inputs count as {counted} ({why}), which are too few")
+        }
+    };
+    // A person measures groups, such as files.
+    let measure = |needed: usize| match groups.filter(|groups| groups.shared != Shared::Stretch) {
+        Some(NewGroups { groups, .. }) => format!("{needed} ({} groups)", (needed * groups).div_ceil(inputs)),
+        None => needed.to_string(),
     };
     match trained.no_promise {
         // The first line says that the fallback alone keeps it.
@@ -178,11 +193,12 @@ fn promise_line(trained: &TrainedModel) -> String {
         ),
         Some(NoPromise::TooFew { inputs: counted, needed, asked: false }) => {
             let always = if trained.constant().is_some() { "; " } else { ". It always decides; " };
-            format!("No promise: {}{always}measure about {needed} for one.\n", few(counted))
+            format!("No promise: {}{always}measure about {} for one.\n", few(counted), measure(needed))
         }
         Some(NoPromise::TooFew { inputs: counted, needed, asked: true }) => format!(
-            "{} for the promise. Measure about {needed}, or accept the risk with --max-risk none.\n",
-            few(counted)
+            "{} for the promise. Measure about {}, or accept the risk with --max-risk none.\n",
+            few(counted),
+            measure(needed)
         ),
         Some(NoPromise::OnlyFallback(share)) => {
             let share = percent(share);
@@ -195,8 +211,7 @@ fn promise_line(trained: &TrainedModel) -> String {
 pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match trained.plan.test_split {
-        SplitBy::Input | SplitBy::Device => "inputs",
-        SplitBy::Neighbours => "neighbourhoods",
+        SplitBy::Input | SplitBy::Device | SplitBy::Groups => "inputs",
         SplitBy::Dims => "dimensions",
     };
     let mut text = format!(
@@ -267,6 +282,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "warnings": trained.warnings,
         "notes": training_notes(trained, true),
         "constant": trained.constant(),
+        "on_new_groups": trained.on_new_groups,
         "verdict": trained.verdict,
         "summary": self::trained(trained),
     })
@@ -385,7 +401,7 @@ fn learned_conditions(learned: &BTreeMap<String, String>) -> Option<String> {
 
 /// Returns the summary of an evaluation of a model that was learned for this objective.
 pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
-    format!("{name}: {}", figures(objective, "logged", comparison))
+    format!("{name}: {}", figures(objective, "logged", comparison, None))
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
@@ -451,8 +467,14 @@ pub(super) fn unknown(comparison: &BaselineComparison) -> Option<String> {
     })
 }
 
-/// Returns the figures of a model on some inputs. Each includes the time of the decisions.
-fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -> String {
+/// Returns the figures of a model on some inputs. Each includes the time of the decisions. Where the log has groups, its inputs give
+/// each other away, so the loss on new groups comes first.
+fn figures(
+    objective: Objective,
+    which: &str,
+    comparison: &BaselineComparison,
+    on_new_groups: Option<&NewGroups>,
+) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, range, .. } = comparison;
     if let Some(text) = unknown(comparison) {
         return format!("{text}\n");
@@ -485,13 +507,15 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
         Objective::Total => (total + &mean, model.total, best_single.metrics.total),
         Objective::Geomean => (mean + &total, model.slowdown, best_single.metrics.slowdown),
     };
-    let lost = match model.inputs {
-        PRECISE.. => format!("{}{asking} to the best choice", loss(lost)),
-        _ => format!("{} to the best choice, {} here{asking}", losses(*range), loss(lost)),
+    let lost = loss(lost);
+    let (loses, decides) = match on_new_groups {
+        Some(new) => (format!("{}; {lost}{asking} on these", of_new_groups(new)), "On these inputs: decides"),
+        None if model.inputs >= PRECISE => (format!("Loses {lost}{asking} to the best choice"), "Decides"),
+        None => (format!("Loses {} to the best choice, {lost} here{asking}", losses(*range)), "Decides"),
     };
     format!(
-        "{lines}Loses {lost} (always {single}: {}).\n\
-         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}; worst {:.2} times the best.\n",
+        "{lines}{loses} (always {single}: {}).\n\
+         {decides} {:.1} %; {:.2} % are > {} % slower than {fallback}; worst {:.2} times the best.\n",
         loss(of_single),
         model.coverage * 100.0,
         model.over_limit * 100.0,
@@ -511,6 +535,18 @@ fn losses(Range { low, high }: Range) -> String {
         2
     };
     format!("{:.digits$} to {:.digits$} %", percent[0], percent[1])
+}
+
+/// Returns what is lost on groups that the log does not have.
+fn of_new_groups(NewGroups { shared, groups, mean, low, high }: &NewGroups) -> String {
+    let range = losses(Range { low: *low, high: *high });
+    let counted = match shared {
+        Shared::Columns(_) => "in the log",
+        Shared::Nearness => "clusters",
+        Shared::Stretch => "stretches of the log",
+    };
+    let (mean, new) = (loss(*mean), shared.new_ones());
+    format!("Loses {range} to the best choice on {new} ({mean} by the {groups} {counted})")
 }
 
 /// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.

@@ -1,5 +1,7 @@
 //! What a configuration costs on the inputs that folds hold out.
 
+use std::collections::BTreeMap;
+
 use ah_joint::growth::Tree;
 use rayon::prelude::*;
 
@@ -44,12 +46,17 @@ pub fn mean(costs: &[f64], weights: &[f64]) -> f64 {
     sum / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// Returns how much the first costs exceed the second on average, on the same inputs, and the standard error.
-pub fn difference(first: &[f64], second: &[f64], weights: &[f64]) -> (f64, f64) {
+/// Returns how much the first costs exceed the second on average, on the same inputs, and the standard error. Inputs of one group
+/// differ together, so that each group is one draw: 200 inputs in 20 groups had a third of their error.
+pub fn difference(first: &[f64], second: &[f64], weights: &[f64], groups: Option<&[u64]>) -> (f64, f64) {
     let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
     let mean = mean(&differences, weights);
-    let squares: f64 =
-        differences.iter().zip(weights).map(|(difference, w)| (w * (difference - mean)).powi(2)).sum();
+    let mut of_groups: BTreeMap<u64, f64> = BTreeMap::new();
+    for (at, (difference, weight)) in differences.iter().zip(weights).enumerate() {
+        let group = groups.map_or(at as u64, |groups| groups[at]);
+        *of_groups.entry(group).or_default() += weight * (difference - mean);
+    }
+    let squares: f64 = of_groups.values().map(|sum| sum.powi(2)).sum();
     (mean, squares.sqrt() / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE))
 }
 
@@ -60,8 +67,20 @@ mod tests {
     #[test]
     fn noise_is_measured_on_the_same_inputs_by_weight() {
         let equal = [1.0; 4];
-        assert_eq!(difference(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5], &equal), (0.5, 0.0));
-        let (mean, error) = difference(&[1.0, 0.0], &[0.0, 0.0], &[3.0, 1.0]);
+        assert_eq!(difference(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5], &equal, None), (0.5, 0.0));
+        let (mean, error) = difference(&[1.0, 0.0], &[0.0, 0.0], &[3.0, 1.0], None);
         assert!((mean - 0.75).abs() < 1e-12 && (error - 0.75 * 2.0_f64.sqrt() / 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn inputs_of_a_group_are_one_draw() {
+        // 20 groups of 10 inputs; those of a group differ by as much.
+        let groups: Vec<u64> = (0..200).map(|at| at / 10).collect();
+        let costs: Vec<f64> = groups.iter().map(|group| (group * 7 % 5) as f64).collect();
+        let (none, weights) = ([0.0; 200], [1.0; 200]);
+        let (mean, alone) = difference(&costs, &none, &weights, None);
+        let (same, together) = difference(&costs, &none, &weights, Some(&groups));
+        assert_eq!((mean, mean), (same, 2.0));
+        assert!((together / alone - 10.0_f64.sqrt()).abs() < 1e-9, "{alone} {together}");
     }
 }

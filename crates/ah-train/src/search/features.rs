@@ -37,6 +37,8 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     let keys = dataset.keys(SplitBy::Input, training);
     let folds = split::partitions(training, &keys, SEARCH_FOLDS, plan.seed);
     let costs = Costs::new(&dataset.table, None);
+    let held_out: Vec<u32> = folds.iter().flat_map(|fold| &fold.held_out).copied().collect();
+    let groups = dataset.group_of(&held_out);
     let losses = |left_out: &BTreeSet<usize>| net_losses((dataset, plan), &folds, &costs, left_out);
     let mut least = losses(&left_out);
     for (slot, _) in expensive {
@@ -46,7 +48,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
             continue;
         }
         let without = losses(&further);
-        let (more, error) = difference(&without, &least, &vec![1.0; least.len()]);
+        let (more, error) = difference(&without, &least, &vec![1.0; least.len()], groups.as_deref());
         if more + error <= 0.0 {
             (least, left_out) = (without, further);
         }

@@ -2,11 +2,12 @@
 //!
 //! The size of the model, boosted trees included, is chosen under the promise ([`crate::promise::ladder`]).
 
+pub mod clusters;
 pub mod configuration;
 pub mod cross_validation;
+pub mod dependence;
 pub mod derived;
 pub mod features;
-pub mod neighbours;
 pub mod portfolio;
 
 use crate::data::{Costs, Dataset};
@@ -30,11 +31,11 @@ pub fn search(dataset: &Dataset, plan: &TrainPlan, folds: &[Fold<'_>]) -> Config
         return tree;
     }
     let (leaf, costs) = (tree.with_depth(0), Costs::new(&dataset.table, None));
-    let held_out = folds.iter().flat_map(|fold| &fold.part.held_out);
-    let weights: Vec<f64> = held_out.map(|&input| f64::from(costs.weight(input))).collect();
+    let held_out: Vec<u32> = folds.iter().flat_map(|fold| &fold.part.held_out).copied().collect();
+    let weights: Vec<f64> = held_out.iter().map(|&input| f64::from(costs.weight(input))).collect();
     let [of_leaf, of_tree] = [&leaf, &tree].map(|configuration| -> Vec<f64> {
         cross_validate(configuration, folds, &costs).into_iter().flat_map(|(_, costs)| costs).collect()
     });
-    let (saved, error) = difference(&of_leaf, &of_tree, &weights);
+    let (saved, error) = difference(&of_leaf, &of_tree, &weights, dataset.group_of(&held_out).as_deref());
     if saved > BEYOND_NOISE * error { tree } else { leaf }
 }

@@ -258,7 +258,7 @@ fn a_training_policy_in_toml() {
         params.optimization = Some(files.add("pad_mm.toml", &toml));
         params.learner = Some(LearnerKind::CostTree);
     });
-    assert_eq!((by_toml.no_promise, by_toml.plan.max_risk), (Some(NoPromise::NotAsked), None));
+    assert_eq!((by_toml.no_promise, by_toml.plan.promises()), (Some(NoPromise::NotAsked), false));
     let inputs = by_toml.held_out.train_inputs + by_toml.held_out.evaluation.comparison.model.inputs;
     assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
     assert_eq!(common::depth(&by_toml.model.tree), 1);

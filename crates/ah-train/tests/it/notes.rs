@@ -136,7 +136,7 @@ fn the_inputs_to_measure_are_counted_like_those_of_the_log() {
     let run = Run::new();
     run.write("log.txt", copies(800));
     let (said, _) = run.learns(&["log.txt", "--fallback", "usual"]);
-    assert!(said.contains("800 inputs count as 80 (weights, near-copies), which are too few"), "{said}");
+    assert!(said.contains("800 inputs count as 80 (one for each x), which are too few"), "{said}");
     assert_eq!(follow(&run, &["log.txt"], Some(&copies)), ["measure for one"]);
     // One input of four counts ten times.
     run.write("log.txt", risky(400, 0.0, 1.0));

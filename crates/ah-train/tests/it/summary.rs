@@ -1,4 +1,4 @@
-//! What the summary says fits the log: one choice that wins everywhere, a choice without some times, near-copies.
+//! What the summary says fits the log: one choice that wins everywhere, a choice without some times, groups.
 
 use std::fmt::Write as _;
 
@@ -83,7 +83,7 @@ fn a_choice_that_some_inputs_did_not_time_is_no_constant() {
 }
 
 #[test]
-fn only_copies_are_held_out_together() {
+fn only_copies_are_groups() {
     let run = Run::new();
     // `new` is better in stripes of x.
     let times = |x: u32| if (x / 9000).is_multiple_of(2) { 0.5 } else { 2.0 };
@@ -98,15 +98,15 @@ fn only_copies_are_held_out_together() {
     };
     for (text, are_copies) in [(spread, false), (copies(10), true), (copies(2), true)] {
         run.write("log.txt", text);
-        let (_, notes) = run.learns(&["log.txt"]);
-        assert_eq!(notes.contains("near-copies are held out together"), are_copies, "{notes}");
+        let (text, _) = run.learns(&["log.txt"]);
+        assert_eq!(text.contains(" to the best choice on new values of x ("), are_copies, "{text}");
     }
 }
 
 /// Of shapes with ordinary sizes, many agree in each number, so no number tells that a shape is new: 6 of 6 simulated logs promised
 /// 1 %, and 4 surely broke it.
 #[test]
-fn copies_of_shapes_with_ordinary_sizes_are_held_out_together() {
+fn copies_of_shapes_with_ordinary_sizes_are_groups() {
     // 120 of 480 shapes, or all of 48.
     for (shapes, depths, are_copies) in [(120, 10, true), (48, 1, false)] {
         let mut text =
@@ -119,15 +119,15 @@ fn copies_of_shapes_with_ordinary_sizes_are_held_out_together() {
             let _ = write!(text, "\n{input},old,1\n{input},new,{new}");
         }
         let run = Run::new();
-        let (_, notes) = run.write("log.txt", text).learns(&["log.txt"]);
-        assert_eq!(notes.contains("near-copies are held out together"), are_copies, "{notes}");
+        let (text, _) = run.write("log.txt", text).learns(&["log.txt"]);
+        assert_eq!(text.contains(" to the best choice on new values of w, h, d ("), are_copies, "{text}");
     }
 }
 
 /// Copies in two numbers are copies in each one too. Held out by one of them, the others stay: 52 of 60 simulated logs broke their
 /// promise.
 #[test]
-fn copies_on_a_grid_of_two_numbers_are_held_out_together() {
+fn copies_on_a_grid_of_two_numbers_are_groups() {
     let mut text =
         log(0, |at| (independent(at), 1.0, None)).replace(r#""x", "y""#, r#""x", "y", "batch", "beams""#);
     text = text.replace("x,y,", "x,y,batch,beams,");
@@ -138,16 +138,13 @@ fn copies_on_a_grid_of_two_numbers_are_held_out_together() {
         let _ = write!(text, "\n{input},old,1\n{input},new,{new}");
     }
     let run = Run::new();
-    let (_, notes) = run.write("log.txt", text).learns(&["log.txt"]);
-    assert!(
-        notes.contains("differ in batch, beams alone") && notes.contains("held out together;"),
-        "{notes}"
-    );
+    let (text, _) = run.write("log.txt", text).learns(&["log.txt"]);
+    assert!(text.contains(" to the best choice on new values of x, y ("), "{text}");
 }
 
 /// A shape in two element types: 56 of 60 simulated logs surely broke their promise.
 #[test]
-fn copies_in_a_category_are_held_out_together() {
+fn copies_in_a_category_are_groups() {
     let mut text = log(0, |at| (independent(at), 1.0, None));
     text = text
         .replace(r#""categorical_features": []"#, r#""categorical_features": ["type"]"#)
@@ -159,8 +156,31 @@ fn copies_in_a_category_are_held_out_together() {
         let _ = write!(text, "\n{x},{y},{ty},old,1\n{x},{y},{ty},new,{new}");
     }
     let run = Run::new();
-    let (_, notes) = run.write("log.txt", text).learns(&["log.txt"]);
-    assert!(notes.contains("differ in type alone") && notes.contains("held out together;"), "{notes}");
+    let (text, _) = run.write("log.txt", text).learns(&["log.txt"]);
+    assert!(text.contains(" to the best choice on new values of x, y ("), "{text}");
+}
+
+/// A program may not know the file when it asks.
+#[test]
+fn a_person_names_groups() {
+    let mut text = log(0, |at| (independent(at), 1.0, None));
+    text = text
+        .replace(r#""categorical_features": []"#, r#""categorical_features": ["file"]"#)
+        .replace("x,y,", "x,y,file,");
+    for at in 0..600 {
+        let ([x, y], file) = (independent(at), at / 20);
+        let new = if file * file % 7 < 3 { 0.5 } else { 2.0 };
+        let _ = write!(text, "\n{x},{y},f{file},old,1\n{x},{y},f{file},new,{new}");
+    }
+    let run = Run::new();
+    run.write("log.txt", text);
+    let parts = ["--group: unknown feature \"fil\"", "did you mean \"file\"?"];
+    run.refuses(&["log.txt", "--group", "fil"], 2, &parts);
+    let learns = |group: &str| run.learns(&["log.txt", "--exclude", "file", "--group", group]).0;
+    let named = learns("file");
+    assert!(named.contains(" on new values of file (") && named.contains("by the 30 in the log"), "{named}");
+    assert!(named.contains("600 inputs count as 30 (one for each file), which are too few"), "{named}");
+    assert!(!learns("none").contains("on new"), "{}", learns("none"));
 }
 
 /// The summary began with "Take" above "0.968 times as fast".

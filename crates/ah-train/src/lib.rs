@@ -52,7 +52,7 @@ pub use judge::{
     evaluate,
 };
 pub use overhead::Overhead;
-pub use params::{LearnerKind, MaxRisk, Params, Size, SplitBy};
+pub use params::{LearnerKind, MaxRisk, Outside, Params, Size, SplitBy};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
 pub use train::{NoPromise, TrainedModel, train, train_checked};

@@ -100,6 +100,10 @@ pub struct Params {
     /// An input counts as slower when it takes more than X times as long as with the fallback [default: 1.05].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_negative_numbers = true))]
     pub max_slowdown: Option<f64>,
+    /// What to do where a number that the heuristic reads is more than twice as large as all measured ones, or less than half as
+    /// large: the program's fallback (`decline`), or what the nearest measured inputs say (`decide`) [default: decline].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", value_parser = one_of(Outside::NAMES)))]
+    pub outside: Option<Outside>,
     /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = one_of(PromiseMode::NAMES)))]
     pub promise: Option<PromiseMode>,
@@ -289,6 +293,30 @@ pub enum SplitBy {
     Groups,
     /// The same inputs of all devices together; then each device is also judged as if it had never been measured.
     Device,
+}
+
+/// What a heuristic does far from all measured inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", try_from = "String")]
+pub enum Outside {
+    /// It declines.
+    #[default]
+    Decline,
+    /// It decides as at the nearest measured inputs.
+    Decide,
+}
+
+impl Outside {
+    /// Both by name.
+    pub const NAMES: [(&str, Self); 2] = [("decline", Self::Decline), ("decide", Self::Decide)];
+}
+
+impl TryFrom<String> for Outside {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        named("an answer", &Self::NAMES, &name)
+    }
 }
 
 /// The limit of a promise, where none is asked for.

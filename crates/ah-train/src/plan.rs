@@ -9,7 +9,7 @@ use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::learners::{Boost, CostTree};
 use crate::overhead::CallSite;
-use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, Size, SplitBy, leaf_size};
+use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Outside, Params, Size, SplitBy, leaf_size};
 use crate::promise::calibrate::{Look, default_looks, held_out_together};
 use crate::setting::{Origin, Settings};
 
@@ -53,6 +53,8 @@ pub struct TrainPlan {
     pub max_slowdown: f64,
     /// How the promise is calibrated.
     pub promise: PromiseMode,
+    /// What the heuristic does far from all measured inputs.
+    pub outside: Outside,
     /// Every setting with its origin.
     pub settings: Settings,
 }
@@ -92,7 +94,13 @@ impl TrainPlan {
 
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
         let usual_leaf = if inputs < 32 { 1 } else { 3 };
-        let call_site = call_site(dataset, &mut settings);
+        // A program without a fallback, or one that measures, has nothing to decline for.
+        if !dataset.has_fallback() || given.ranking.is_some() {
+            settings.replace(&Params { outside: Some(Outside::Decide), ..Params::default() }, Origin::Log);
+        }
+        let outside = settings.outside.unwrap_or_default();
+        let mut call_site = call_site(dataset, &mut settings);
+        call_site.tests_range = outside == Outside::Decline;
         let takes_more = call_site.is_free() && dataset.table.choices.len() <= LANES;
         let boost = boost(given, learner, inputs, takes_more)?;
         for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
@@ -113,6 +121,7 @@ impl TrainPlan {
             looks: asked.map_or(looks, |asked| asked.share().map(Look::only).into_iter().collect()),
             max_slowdown: settings.max_slowdown.unwrap_or(MAX_SLOWDOWN),
             promise,
+            outside,
             settings,
         })
     }
@@ -165,6 +174,7 @@ pub fn usual(promise: PromiseMode, share: Option<f64>) -> Params {
         promise: Some(promise),
         max_risk: Some(share.map_or(MaxRisk::None, MaxRisk::Share)),
         max_slowdown: Some(MAX_SLOWDOWN),
+        outside: Some(Outside::default()),
         ..Params::default()
     }
 }

@@ -17,6 +17,7 @@ mod halves;
 mod impossible;
 pub mod irregularities;
 mod learned_eligible;
+pub mod measured_range;
 pub mod split;
 pub mod table;
 mod threshold;

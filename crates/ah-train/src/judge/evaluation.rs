@@ -84,6 +84,7 @@ pub fn evaluate(
                 .to_owned(),
         );
     }
+    warnings.extend(outside(model, &table, &inputs, &slots));
     let judged = decisions::decide(model, &logged, &table, &inputs, &call_site);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
@@ -98,6 +99,17 @@ pub fn evaluate(
     let comparison =
         BaselineComparison::new(&table, &judged, &[], fallback, single, model.purpose.max_slowdown);
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
+}
+
+/// Returns a warning if the precondition, and so the range of what was measured, leaves out inputs.
+fn outside(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Option<String> {
+    let precondition = model.precondition.as_ref()?;
+    let holds = |&&input: &&u32| precondition.holds(&decisions::values(model, table, input, slots)[..]);
+    let outside = inputs.len() - inputs.iter().filter(holds).count();
+    (outside > 0).then(|| {
+        let (expression, all) = (&precondition.expression, inputs.len());
+        format!("the model declines {outside} of {all} inputs, which are outside of {expression}")
+    })
 }
 
 /// Returns a warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but

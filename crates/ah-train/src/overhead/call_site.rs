@@ -19,6 +19,8 @@ pub struct CallSite {
     decision_ns: BTreeMap<String, f64>,
     /// The slots of the logged features that take time, with the milliseconds, the most expensive first.
     pub feature_ms: Vec<(usize, f64)>,
+    /// True if the heuristic tests the range of each feature that it reads before it decides.
+    pub tests_range: bool,
     /// True if the device runs while the host decides.
     overlaps: bool,
     /// True if nothing says so: the log names no device, and nobody named the target.
@@ -42,6 +44,7 @@ impl CallSite {
             targets: targets.to_vec(),
             decision_ns: metadata.collection.as_ref().map(|c| c.decision_ns.clone()).unwrap_or_default(),
             feature_ms: by_slot(feature_ms, features),
+            tests_range: false,
             overlaps,
             is_guess: overlaps && is_gpu.is_none(),
         }
@@ -59,6 +62,7 @@ impl CallSite {
             targets: targets.clone(),
             decision_ns,
             feature_ms: by_slot(&feature_ms, &model.features),
+            tests_range: model.precondition.is_some(),
             overlaps: is_gpu(metadata).unwrap_or(*overlaps),
             is_guess: false,
         }
@@ -77,6 +81,9 @@ impl CallSite {
     pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         let features_ms: f64 = needed.map(|(_, ms)| ms).sum();
+        let decides = parts.splits > 0.0 || parts.rows > 0.0;
+        let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
+        let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
         let ms = waited_for.map(|&t| features_ms + decision_time::milliseconds(t, parts, &self.decision_ns));
         Overhead { ms: ms.fold(0.0, f64::max), overlaps: self.overlaps }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use ah_model::{ChoiceId, Costs as CostFormula, Features, Model, Node, Precondition, Tree};
 
 use super::calibrate::{ALWAYS, NEVER};
-use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};
+use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table, measured_range};
 use crate::decisions::{self, JudgedInput};
 use crate::learners::{Residuals, cost_formula};
 use crate::model;
 use crate::overhead::{Footprint, VisitedParts};
+use crate::params::Outside;
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
@@ -224,6 +225,15 @@ impl Recipe<'_> {
         let expected: BTreeSet<ChoiceId> =
             leaves.filter(|ranked| ranked.expected).map(|ranked| ranked.choice).collect();
         model.eligible.retain(|choice, _| dataset.eligible.contains_key(choice) || expected.contains(choice));
+        // A cost formula extrapolates, trees do not.
+        if plan.outside == Outside::Decline && model.costs.is_none() {
+            let logged = 0..dataset.features.base().len();
+            let read = model.reads().into_iter().filter(|slot| logged.contains(slot)).collect();
+            let declared = dataset.precondition.as_ref();
+            let schema = view.features.base();
+            model.precondition =
+                measured_range::within(&dataset.table, &view.inputs, schema, &read, declared);
+        }
         if dataset.ad_hoc {
             model::drop_unused(&mut model);
         }

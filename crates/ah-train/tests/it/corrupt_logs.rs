@@ -10,9 +10,9 @@ use ah_cli::exit;
 use ah_model::{Model, Node};
 use common::{Run, log};
 
-/// Learns from these files and returns the model and the messages.
-fn learned(run: &Run, args: &[&str]) -> (Model, String) {
-    let (_, stderr) = run.learns(args);
+/// Learns from these files a model without bounds of its own and returns it with the messages.
+fn learned(run: &Run, files: &[&str]) -> (Model, String) {
+    let (_, stderr) = run.learns(&[files, &["--outside", "decide"]].concat());
     (Model::read(&run.path("model.json")).unwrap(), stderr)
 }
 

@@ -285,6 +285,7 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     max_risk      0.3 (flag)
     max_slowdown  1.05 (default)
     objective     geomean (default)
+    outside       decline (default)
     promise       cross-fitted (default)
     seed          0 (default)
     size          0.01 (optimization)

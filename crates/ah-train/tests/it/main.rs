@@ -21,6 +21,7 @@ mod net;
 mod never_unmeasured;
 mod notes;
 mod objective;
+mod outside;
 mod pipes;
 mod prefixes;
 mod published_logs;

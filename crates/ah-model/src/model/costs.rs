@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::data::{Model, Precondition};
-use crate::choice::ChoiceId;
-use crate::expr::{self, Expr, Type, log2};
+use super::precondition::Precondition;
+use crate::expr::{self, Expr, Type};
 use crate::feature::{Feature, Schema};
 use crate::row::Row;
 use crate::shown::quoted;
@@ -131,17 +130,16 @@ impl Costs {
         }
     }
 
-    /// Checks what reading does not.
-    pub(super) fn validate(&self, model: &Model) -> Result<(), String> {
-        let (numbers, choices) = (self.parameters.len() + self.terms.len(), model.choices.len());
+    /// Checks what reading does not, for a model of so many choices. `leaves` are those of a tree without boosters.
+    pub(super) fn validate(&self, choices: usize, leaves: Option<usize>) -> Result<(), String> {
+        let numbers = self.parameters.len() + self.terms.len();
         if self.terms.is_empty() || numbers > MAX_TERMS {
             return Err(format!("expected 1 to {MAX_TERMS} terms and parameters, found {numbers}"));
         }
         if !self.classes.iter().rev().enumerate().all(|(at, class)| (at == 0) == class.condition.is_none()) {
             return Err("expected a condition for each class but the last".to_owned());
         }
-        let leaves = model.tree.leaves().count();
-        if model.boosters.is_empty() && leaves > MAX_LEAVES {
+        if let Some(leaves) = leaves.filter(|leaves| *leaves > MAX_LEAVES) {
             return Err(format!(
                 "expected a tree of at most {MAX_LEAVES} leaves without boosters, found {leaves}"
             ));
@@ -201,31 +199,5 @@ impl<R: Row + ?Sized> Row for TermRow<'_, R> {
 
     fn category(&self, slot: usize) -> Option<&str> {
         if slot < self.logged { self.values.category(slot) } else { None }
-    }
-}
-
-impl Model {
-    /// Returns what the formula adds to scores: with boosters the logarithm of the cost to base 2, else the cost. Nothing without a
-    /// formula.
-    ///
-    /// # Errors
-    /// The slot of the first feature of the formula, where some choice has no cost above 0.
-    pub fn cost_scores(
-        &self,
-        values: &(impl Row + ?Sized),
-        mut add: impl FnMut(ChoiceId, f64),
-    ) -> Result<(), usize> {
-        let Some(costs) = &self.costs else { return Ok(()) };
-        let logged = self.features.base().len();
-        let first = || costs.reads(logged).first().copied().unwrap_or_default();
-        let class = costs.class(values).ok_or_else(first)?;
-        for (choice, row) in (0..).map(ChoiceId).zip(&class.rows) {
-            let cost = costs.cost(row, values, logged);
-            if cost.is_nan() {
-                return Err(first());
-            }
-            add(choice, if self.boosters.is_empty() { cost } else { log2(cost) });
-        }
-        Ok(())
     }
 }

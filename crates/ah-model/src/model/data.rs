@@ -6,15 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::boosters::ScoreTree;
 use super::costs::Costs;
+use super::precondition::Precondition;
 use super::purpose::Purpose;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
 use crate::device::{Device, Identity, capability_identity};
-use crate::expr::{self, Expr};
-use crate::fault::Invalid;
-use crate::feature::{Feature, FeatureKind, Schema};
-use crate::row::Row;
+use crate::feature::{Feature, FeatureKind};
 use crate::tree::{Test, Tree, contains};
 
 /// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
@@ -65,31 +63,6 @@ pub struct Model {
     pub purpose: Purpose,
     /// The origin of the model. Nothing that decides, judges or generates reads it.
     pub provenance: Provenance,
-}
-
-/// A condition over the logged features, as text and resolved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Precondition {
-    /// The expression's text.
-    pub expression: String,
-    /// The resolved expression, over the slots of the logged features.
-    pub typed: Expr,
-}
-
-impl Precondition {
-    /// Reads a condition over the logged features.
-    ///
-    /// # Errors
-    /// [`Invalid`] for an expression that is malformed or no truth value.
-    pub fn new(expression: impl Into<String>, logged: &Schema) -> Result<Self, Invalid> {
-        let expression = expression.into();
-        Ok(Self { typed: expr::parse(&expression)?.resolve_bool(logged)?, expression })
-    }
-
-    /// Returns whether it holds. An undefined condition counts as false.
-    pub fn holds(&self, logged: &(impl Row + ?Sized)) -> bool {
-        self.typed.truth(logged) == Some(true)
-    }
 }
 
 /// The result of calibration: "on inputs drawn like the calibration inputs, with this confidence, at most

@@ -7,11 +7,36 @@ use ah_decide::{Ranked, Rule, pick};
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::context::Value;
+use crate::expr::log2;
 use crate::row::Row;
 use crate::tree::{Column, Leaf, RankedChoice, Tree, contains};
 use crate::unsure::Unsure;
 
 impl Model {
+    /// Returns what the formula adds to scores: with boosters the logarithm of the cost to base 2, else the cost. Nothing without a
+    /// formula.
+    ///
+    /// # Errors
+    /// The slot of the first feature of the formula, where some choice has no cost above 0.
+    pub fn cost_scores(
+        &self,
+        values: &(impl Row + ?Sized),
+        mut add: impl FnMut(ChoiceId, f64),
+    ) -> Result<(), usize> {
+        let Some(costs) = &self.costs else { return Ok(()) };
+        let logged = self.features.base().len();
+        let first = || costs.reads(logged).first().copied().unwrap_or_default();
+        let class = costs.class(values).ok_or_else(first)?;
+        for (choice, row) in (0..).map(ChoiceId).zip(&class.rows) {
+            let cost = costs.cost(row, values, logged);
+            if cost.is_nan() {
+                return Err(first());
+            }
+            add(choice, if self.boosters.is_empty() { cost } else { log2(cost) });
+        }
+        Ok(())
+    }
+
     /// Returns the values of the logged features as a row for the model's expressions.
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
         LoggedRow { model: self, values }

@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::booster_file::{self, BoostersFile};
 use super::costs::CostsFile;
-use super::data::{Model, Precondition, Promise, Provenance};
+use super::data::{Model, Promise, Provenance};
+use super::precondition::Precondition;
 use super::purpose::Purpose;
 use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;

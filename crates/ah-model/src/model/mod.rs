@@ -8,6 +8,7 @@ mod data;
 mod decide;
 mod explain;
 mod file;
+mod precondition;
 mod purpose;
 mod tables;
 mod tree_file;
@@ -16,7 +17,8 @@ mod validate;
 
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree};
 pub use costs::{CostClass, Costs, Term};
-pub use data::{LogRecord, Model, Precondition, Promise, PromiseMode, Provenance, SourceRecord};
+pub use data::{LogRecord, Model, Promise, PromiseMode, Provenance, SourceRecord};
 pub use decide::LoggedRow;
+pub use precondition::Precondition;
 pub use purpose::Purpose;
 pub use tables::{BoosterTables, Reached, Sums, Tables};

@@ -35,7 +35,8 @@ fn validate(model: &Model) -> Result<(), String> {
     validate_purpose(model).map_err(|problem| format!("purpose: {problem}"))?;
     validate_tree(model, &model.tree, |leaf| validate_leaf(model, leaf))?;
     if let Some(costs) = &model.costs {
-        costs.validate(model).map_err(|problem| format!("costs: {problem}"))?;
+        let leaves = model.boosters.is_empty().then(|| model.tree.leaves().count());
+        costs.validate(model.choices.len(), leaves).map_err(|problem| format!("costs: {problem}"))?;
     }
     validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
     let columns = model.tests().map(|test| &test.column).collect::<BTreeSet<_>>().len();

@@ -89,6 +89,13 @@ impl CallSite {
         Overhead { ms: ms.fold(0.0, f64::max), overlaps: self.overlaps }
     }
 
+    /// Returns the milliseconds that a run waits for testing both ends of the range of this number of features.
+    pub fn range_tests_ms(&self, features: usize) -> f64 {
+        let parts = VisitedParts { splits: 2.0 * features as f64, ..VisitedParts::default() };
+        let Overhead { ms, overlaps } = self.overhead(&Footprint::default(), &parts);
+        if overlaps { 0.0 } else { ms }
+    }
+
     /// Returns whether every program that asks says which choices it can run.
     pub fn names_choices(&self) -> bool {
         self.targets.iter().all(|target| target.names_choices())

@@ -139,5 +139,5 @@ fn a_hundred_thousand_columns_are_read_in_seconds() {
     let log = log::read_bytes(Path::new("train.txt"), text.as_bytes(), ReadOptions::default()).unwrap();
     let context: Context = log.context(0);
     assert_eq!((log.schema.len(), context.iter().count()), (100_000, 100_000));
-    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }

@@ -2,6 +2,7 @@
 //! MmH200 for mm: a tree of 15 leaves, learned on NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04).
 //! On 532 held-out inputs: 1.00 times as fast as always extern_mm, 1.67 % slower than the best choice (1.56 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as extern_mm (95 % confidence, cross-fitted).
+//! Precondition: m \<= 57000 and k >= 64 and k \<= 65000 and n >= 64 and n \<= 65000 and mat2_stride_0 \<= 98000.
 //! Learned by ah-train 0.2.0, seed 0, from 292029 rows of h200.txt (BLAKE3 27799a64665b9bde…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![allow(clippy::approx_constant)] // 3.14 is a learned number.
@@ -471,6 +472,12 @@ pub struct Context<'a> {
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
+    if c.m > 57000 || c.k < 64 || c.k > 65000 || c.n < 64 || c.n > 65000 {
+        return None;
+    }
+    if c.mat2_stride_0 > 98000 {
+        return None;
+    }
     let tiles_16x64 = ceil(c.m as f64 / 16.0) * ceil(c.n as f64 / 64.0);
     if tiles_16x64 <= 1318.0 {
         return Some(Choice::ExternMm); // 1794 inputs, 1.013 of the best time, at worst 1.733
@@ -489,12 +496,12 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return Some(Choice::ExternMm); // 61, 1.070, 1.698
         }
         if c.m <= 8000 {
-            if modulo(c.k as f64, 8.0) != 0.0 {
+            if c.k % 8 != 0 {
                 return Some(Choice::ExternMm); // no training input here; the fallback keeps the promise
             }
             return Some(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3); // 9, 1.003, 1.009
         }
-        if modulo(c.k as f64, 8.0) != 0.0 {
+        if c.k % 8 != 0 {
             return Some(Choice::ExternMm); // no training input here; the fallback keeps the promise
         }
         return Some(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5); // 6, 1.006, 1.017
@@ -567,12 +574,6 @@ fn floor(x: f64) -> f64 {
     }
     let whole = x as i64 as f64;
     if whole > x { whole - 1.0 } else { whole }
-}
-
-/// The remainder, with the sign of `b`; undefined where `b` is 0.
-fn modulo(a: f64, b: f64) -> f64 {
-    let r = if b == 0.0 { f64::NAN } else { a % b };
-    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.

@@ -2,7 +2,7 @@
 //! PadMmH200 for pad_mm: a tree of 16 leaves, learned on NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04).
 //! On 2464 held-out inputs: 1.81 times as fast as always orig, 0.21 % slower than the best choice (1.52 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as orig (95 % confidence, cross-fitted).
-//! Precondition: m >= 768 and k >= 768 and n >= 768.
+//! Precondition: m >= 768 and k >= 768 and n >= 768 and m >= 380 and m \<= 280000 and k >= 380 and k \<= 260000 and n >= 380 and n \<= 27000….
 //! Learned by ah-train 0.2.0, seed 0, from 75000 rows of h200.txt (BLAKE3 a484afb01fd56eae…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![allow(clippy::approx_constant)] // 3.14 is a learned number.
@@ -91,6 +91,21 @@ pub fn choose(c: &Context) -> Option<Choice> {
     if c.m < 768 || c.k < 768 || c.n < 768 {
         return None;
     }
+    if c.m > 280000 || c.k > 260000 || c.n > 270000 || c.mat1_stride_0 > 380000 {
+        return None;
+    }
+    if c.mat1_stride_1 > 520000 || c.mat2_stride_0 > 400000 || c.mat2_stride_1 > 480000 {
+        return None;
+    }
+    if c.m_padded_length > 14 || c.k_padded_length > 14 || c.n_padded_length > 14 {
+        return None;
+    }
+    if c.mat1_align_size < 2 {
+        return None;
+    }
+    if c.mat1_align_size > 16 {
+        return None;
+    }
     if !matches!(c.using_tf32, "False" | "True" | "not_float_32") {
         return None;
     }
@@ -127,7 +142,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.n > 1679 {
             return Some(Choice::Pad); // 168, 1.002, 1.203
         }
-        if c.k as f64 % 2.0 != 0.0 {
+        if c.k % 2 != 0 {
             return Some(Choice::Orig); // 11, 1.057, 1.455
         }
         return Some(Choice::Pad); // 25, 1.007, 1.193

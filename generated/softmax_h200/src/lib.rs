@@ -2,6 +2,7 @@
 //! SoftmaxH200 for softmax: a tree of 16 leaves, learned on NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04).
 //! On 398 held-out inputs: 1.46 times as fast as always type=cuda_looped=4_threads=256_width=auto, 0.59 % slower than the best choice (1.11 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as type=cuda_looped=4_threads=256_width=auto (95 % confidence, cross-fitted).
+//! Precondition: rows \<= 750000 and columns >= 13 and columns \<= 940000.
 //! Learned by ah-train 0.2.0, seed 0, from 96669 rows of h200.txt (BLAKE3 e9a33ff24d75acc0…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![allow(clippy::approx_constant)] // 3.14 is a learned number.
@@ -285,6 +286,9 @@ pub struct Context<'a> {
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
+    if c.rows > 750000 || c.columns < 13 || c.columns > 940000 {
+        return None;
+    }
     if c.columns <= 1920 {
         if c.columns <= 258 {
             return Some(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4); // 508 inputs, 1.005 of the best time, at worst 1.048

@@ -332,7 +332,7 @@ impl<'m> Facts<'m> {
             model.categories[slot].iter().cloned().map(Some).chain([None]).collect();
         let conditions =
             model.precondition.iter().chain(model.eligible.values()).map(|condition| &condition.typed);
-        let of_costs = model.costs.iter().flat_map(|costs| costs.expressions());
+        let of_costs = model.costs.iter().flat_map(ah_model::Costs::expressions);
         for expr in model.features.derived().iter().map(|(_, expr)| expr).chain(conditions).chain(of_costs) {
             expr.for_each(&mut |part| {
                 if let Expr::Text(text) = part {

@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_few_times_that_are_off_hardly_count() {
         let truth = [5e-4, 2e-7, 4e-9, 3e-10];
-        let off = |row: usize| if row % 20 == 0 { 8.0 } else { 1.0 + 0.02 * (row as f64).sin() };
+        let off = |row: usize| if row.is_multiple_of(20) { 8.0 } else { 1.0 + 0.02 * (row as f64).sin() };
         let times: Vec<f64> = rows().iter().enumerate().map(|(i, row)| off(i) * dot(row, &truth)).collect();
         let found = fit(&rows(), &times).unwrap();
         assert!(worst(&truth, &found) < 0.12, "{} {found:?}", worst(&truth, &found));

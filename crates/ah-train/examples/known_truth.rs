@@ -175,7 +175,10 @@ impl Case {
                         (features[2], features[3]) = (f64::from(1 << (copy / 2)), (copy % 2) as f64);
                     }
                     Self::Runs => {
-                        features.iter_mut().zip(&base).for_each(|(x, base)| *x = base + 0.01 * normal(random))
+                        features
+                            .iter_mut()
+                            .zip(&base)
+                            .for_each(|(x, base)| *x = base + 0.01 * normal(random));
                     }
                     Self::Lines => {
                         let scale = 0.8 + 0.4 * random.random::<f64>();

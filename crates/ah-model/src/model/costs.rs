@@ -178,7 +178,7 @@ impl CostsFile {
 
 /// Returns the features that terms see.
 fn schema(logged: &Schema, parameters: &[String]) -> Result<Schema, String> {
-    let parameters = parameters.iter().map(|name| Feature::numerical(name));
+    let parameters = parameters.iter().map(Feature::numerical);
     Schema::new(logged.features().iter().cloned().chain(parameters)).map_err(|problem| problem.to_string())
 }
 

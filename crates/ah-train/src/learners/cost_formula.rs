@@ -250,7 +250,7 @@ impl Classes {
         };
         let often = counts.iter().filter(|(_, count)| **count >= MIN_CLASS);
         let mut conditions: Vec<Option<Precondition>> =
-            often.filter_map(|(key, _)| Some(condition(key)?)).map(Some).collect();
+            often.filter_map(|(key, _)| condition(key)).map(Some).collect();
         // The last class has all others.
         if counts.values().all(|count| *count >= MIN_CLASS) {
             conditions.pop();

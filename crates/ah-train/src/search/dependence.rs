@@ -494,7 +494,7 @@ mod tests {
         let variant = |at: usize| {
             let (group, copy) = (at / 10, at % 10);
             (
-                vec![random(group, 1), (1 << (copy / 2)) as f64, random(group, 2), (copy % 2) as f64],
+                vec![random(group, 1), f64::from(1 << (copy / 2)), random(group, 2), (copy % 2) as f64],
                 of_group(group),
             )
         };
@@ -537,7 +537,8 @@ mod tests {
         assert!((12..=40).contains(&count), "{count}");
         assert!(dependence(&["a", "b"], 800, time(1)).groups.is_none());
         // In a sorted table neighbours are near in features.
-        let sorted = |at: usize| (vec![at as f64, random(at, 2)], if at / 40 % 2 == 0 { 0.5 } else { 1.5 });
+        let sorted =
+            |at: usize| (vec![at as f64, random(at, 2)], if (at / 40).is_multiple_of(2) { 0.5 } else { 1.5 });
         assert!(dependence(&["a", "b"], 800, sorted).groups.is_none());
     }
 
@@ -557,7 +558,7 @@ mod tests {
     #[test]
     fn a_grid_has_no_groups() {
         let input = |at: usize| {
-            let values = [at % 8, at / 8 % 10, at / 80].map(|x| (1 << x) as f64);
+            let values = [at % 8, at / 8 % 10, at / 80].map(|x| f64::from(1 << x));
             let time = if values[0] * values[1] > values[2] * 16.0 { 0.6 } else { 1.4 };
             (values.to_vec(), time)
         };

@@ -37,7 +37,7 @@ fn log(inputs: std::ops::Range<u64>, most: f64) -> String {
 fn loss(model: &Model, least: f64, most: f64) -> f64 {
     let loss = |input| {
         let shape = shape(input, least, most);
-        let values: [Value; 3] = shape.map(|x| x.into());
+        let values: [Value; 3] = shape.map(Into::into);
         let picked = model.choose(&values).expect("it decides").choice;
         let (_, tiles) = model.choice_name(picked).split_once("_mr=").unwrap();
         let is = |(mr, nr): &(u32, u32)| tiles == format!("{mr}_nr={nr}");

@@ -26,7 +26,7 @@ pub fn costs(
     let logged = features.base();
     let count = rng.random_range(0..3);
     let names = distinct(rng, count);
-    let parameters = names.iter().map(|name| Feature::numerical(name));
+    let parameters = names.iter().map(Feature::numerical);
     let schema = Schema::new(logged.features().iter().cloned().chain(parameters)).ok()?;
     let mut terms = vec!["1".to_owned()];
     for _ in 0..rng.random_range(0..4) {

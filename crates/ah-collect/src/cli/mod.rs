@@ -23,7 +23,9 @@ use crate::units::seconds;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
-pub(crate) use program::{NoFlags, Program, listing, listing_of};
+pub(crate) use program::{NoFlags, Program};
+#[cfg(feature = "kernels")]
+pub(crate) use program::{listing, listing_of};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]

@@ -186,17 +186,17 @@ impl Record {
             return Err(Error::Device(format!("nothing more can be measured: {reason}")));
         }
         if let Some(failure) = failure(&input.result) {
+            let is_fault_of_choices = matches!(failure, Failure::Failed(_));
+            self.failed.push(input);
+            if self.failed.len() < MAX_FAILED {
+                return Ok(());
+            }
             let why = format!(
                 "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
-                 last one: {}",
-                failure.reason()
+                 first one: {}",
+                self.first_failure()
             );
-            let error = match failure {
-                Failure::Failed(_) => Error::TooLittle(why),
-                _ => Error::Device(why),
-            };
-            self.failed.push(input);
-            return if self.failed.len() < MAX_FAILED { Ok(()) } else { Err(error) };
+            return Err(if is_fault_of_choices { Error::TooLittle(why) } else { Error::Device(why) });
         }
         match &input.result {
             Ok(measurement) if !measurement.is_skipped() => {
@@ -228,13 +228,11 @@ impl Record {
     /// # Errors
     /// Every input failed, and nothing is known to work; the fallback was measured on no input.
     fn end(&mut self) -> Result<(), Error> {
-        if let Some(failure) = self.failed.last().and_then(|last| failure(&last.result))
-            && !self.is_known_to_work
-        {
+        if !self.failed.is_empty() && !self.is_known_to_work {
             let failed = count(self.failed.len() as u64, "input");
             return Err(Error::TooLittle(format!(
-                "nothing has a time, and nothing is recorded: {failed} failed; the last one: {}",
-                failure.reason()
+                "nothing has a time, and nothing is recorded: {failed} failed; the first one: {}",
+                self.first_failure()
             )));
         }
         self.append_failed()?;
@@ -244,6 +242,11 @@ impl Record {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The reason of the first input that waits: what follows it is often its consequence.
+    fn first_failure(&self) -> &str {
+        self.failed.first().and_then(|first| failure(&first.result)).map_or("", Failure::reason)
     }
 
     fn append_failed(&mut self) -> Result<(), Error> {

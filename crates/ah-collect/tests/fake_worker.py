@@ -76,7 +76,9 @@ def misbehave(ask, at):
     if MODE == "many die" and size % 2 == 1:
         os._exit(7)
     if MODE == "always fails":
-        return {"failed": "no"}
+        return {"failed": f"no, size {size}"}
+    if MODE == "counts its starts":
+        os._exit(7)
     if MODE in ("unmeasured", "memory is held"):
         return {"unmeasured": "the card is throttled"}
     if MODE == "a time and a failure":
@@ -184,6 +186,9 @@ for line in sys.stdin:
     if name == "describe":
         if MODE == "says nothing":
             sys.exit(3)
+        if MODE == "counts its starts":
+            with open("starts", "a") as file:
+                file.write("x")
         if MODE == "describes a key twice":
             say(f'{{"id": {ask["id"]}, "fallback": [], {json.dumps(DESCRIPTION)[1:]}')
             continue

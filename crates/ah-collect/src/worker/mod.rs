@@ -25,6 +25,7 @@ use ah_types::TimingPolicy;
 use serde_json::Value;
 
 use crate::eligibility::Eligibility;
+use crate::units::count;
 use process::{Fault, FaultKind, GRACE, Process};
 
 #[cfg(feature = "kernels")]
@@ -37,6 +38,10 @@ pub use scripted::measure_scripted;
 
 /// A time may exceed the time that its answer took by this factor: two clocks differ a little.
 const CLOCKS_DIFFER: f64 = 1.1;
+
+/// A choice that ended its process on so many inputs, and on most of those that it was asked on, is asked no more: starting a
+/// worker for a GPU takes 5 s, where an input takes 0.05.
+const MOST_FAULTS: u32 = 3;
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -58,6 +63,8 @@ pub struct Worker {
     on_working: Option<OnWorking>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
+    /// By choice: how it got on in this run.
+    attempts: Vec<Attempts>,
     /// The current input, for the next process.
     input: Option<(WireContext, Seed)>,
     /// The time that replacements took since it was asked for, with that of the requests before and after each.
@@ -65,6 +72,29 @@ pub struct Worker {
     /// How many more requests start something for the first time in a process that replaced another one: the kernels, and
     /// then what empties the caches.
     first_requests: u32,
+}
+
+/// The inputs on which a choice was asked.
+#[derive(Clone, Debug, Default)]
+struct Attempts {
+    inputs: u32,
+    /// On how many of them it ended its process.
+    faults: u32,
+    /// How it did so the last time.
+    reason: String,
+}
+
+impl Attempts {
+    /// Returns why the choice is not asked any more.
+    fn given_up(&self) -> Option<Failure> {
+        let Self { inputs, faults, reason } = self;
+        (*faults >= MOST_FAULTS && 2 * faults > *inputs).then(|| {
+            let all = count(u64::from(*inputs), "input");
+            Failure::failed(format!(
+                "not tried: it ended the worker process on {faults} of {all}, the last time: {reason}"
+            ))
+        })
+    }
 }
 
 impl Worker {
@@ -102,6 +132,7 @@ impl Worker {
             start,
             limits,
             process: Some(process),
+            attempts: vec![Attempts::default(); experiment.choices.len()],
             experiment,
             schema,
             description,
@@ -336,8 +367,14 @@ impl Worker {
             };
             let failure = match self.replace() {
                 Err(failure) => Some(failure),
-                Ok(()) => is_known.then(|| fault.into()),
+                Ok(()) => is_known.then(|| Failure::from(fault)),
             };
+            if let ([cell], Some(Failure::Failed(reason))) = (cells, &failure)
+                && let Some(at) = self.experiment.choices.iter().position(|choice| *choice == cell.choice)
+            {
+                self.attempts[at].faults += 1;
+                self.attempts[at].reason.clone_from(reason);
+            }
             for result in results.iter_mut().filter(|result| result.is_none()) {
                 *result = failure.clone().map(Err);
             }
@@ -377,7 +414,13 @@ impl Drop for Worker {
 
 impl Bench for Worker {
     fn check(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
-        let refusal = |choice: &ChoiceId| self.refusals.get(choice.index()).cloned().flatten();
+        let attempts = &mut self.attempts;
+        let mut refusal = |choice: &ChoiceId| {
+            let ineligible = self.refusals.get(choice.index()).cloned().flatten();
+            let refusal = ineligible.or_else(|| attempts[choice.index()].given_up());
+            attempts[choice.index()].inputs += u32::from(refusal.is_none());
+            refusal
+        };
         let mut results: Vec<Result<(), Failure>> =
             choices.iter().map(|choice| refusal(choice).map_or(Ok(()), Err)).collect();
         if !self.can("check") {

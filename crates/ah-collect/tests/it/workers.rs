@@ -175,7 +175,7 @@ fn workers_that_cannot_go_on_end_the_run() {
         ),
         (
             "always dies",
-            "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the last one: crashed",
+            "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the first one: crashed",
         ),
         ("draws a fraction", "the worker's `draw`: \"size\" is an integer, found 1.5"),
         (
@@ -419,10 +419,29 @@ fn faults_are_counted_by_input() {
 }
 
 #[test]
-fn a_run_in_which_everything_fails_ends_with_an_error_and_records_nothing() {
+fn a_choice_that_ends_each_process_is_given_up() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "counts its starts", 4) else { return };
+    let path = folder.path("inputs.csv");
+    let inputs: Vec<String> = (0..20).map(|size| format!("{},a\n", 10 + size)).collect();
+    std::fs::write(&path, format!("size,kind\n{}", inputs.concat())).unwrap();
+    let stderr = succeed(command.arg("--inputs").arg(&path));
+    assert!(stderr.contains("not tried: it ended the worker process on 3 of 3 inputs"), "{stderr}");
+    // Each of three inputs costs two processes: one for the batch, one for the choice alone.
+    assert_eq!(folder.read("starts").len(), 7);
+    let log = read(&folder);
+    for size in 10..30 {
+        assert_eq!(feedback(&log, f64::from(size), "bad"), [f64::INFINITY], "{size}");
+        assert!(feedback(&log, f64::from(size), "good")[0].is_finite(), "{size}");
+    }
+}
+
+#[test]
+fn a_run_in_which_everything_fails_ends_with_the_first_error_and_records_nothing() {
     let folder = Folder::new();
     let Some(mut command) = worker(&folder, "always fails", 1) else { return };
-    refused(command.arg("--inputs").arg(list(&folder)), 6, &["nothing has a time", "2 inputs failed", "no"]);
+    let parts = ["nothing has a time", "2 inputs failed; the first one: no, size 10"];
+    refused(command.arg("--inputs").arg(list(&folder)), 6, &parts);
     // The repaired worker measures both.
     succeed(worker(&folder, "dies once", 1).unwrap().arg("--inputs").arg(list(&folder)));
     assert_eq!(read(&folder).inputs.len(), 2);

@@ -78,7 +78,9 @@ impl CallSite {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         let features_ms: f64 = needed.map(|(_, ms)| ms).sum();
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
-        let ms = waited_for.map(|&t| features_ms + decision_time::milliseconds(t, parts, &self.decision_ns));
+        let arguments = used.arguments.saturating_sub(self.feature_ms.len());
+        let decision_ms = |target| decision_time::milliseconds(target, arguments, parts, &self.decision_ns);
+        let ms = waited_for.map(|&target| features_ms + decision_ms(target));
         Overhead { ms: ms.fold(0.0, f64::max), overlaps: self.overlaps }
     }
 

@@ -18,6 +18,8 @@ pub struct Footprint {
     pub paths: Vec<VisitedParts>,
     /// The slots of the logged features that the model reads, directly or in derived ones.
     pub logged: BTreeSet<usize>,
+    /// The features that a call is given.
+    pub arguments: usize,
 }
 
 impl Footprint {
@@ -90,7 +92,7 @@ impl Footprint {
         }
         let inputs = f64::max(inputs, 1.0);
         let parts = VisitedParts { splits: splits / inputs, derived: derived / inputs, ..of_boosters };
-        Self { parts, paths, logged }
+        Self { parts, paths, logged, arguments: features.base().len() }
     }
 }
 

@@ -27,7 +27,7 @@ impl Threads {
 /// A choice of `mm`: a way to compute `c = a · b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatMul {
-    /// The crate `gemm`.
+    /// The crate `gemm`, of which `gemm-f32` is the part for this type.
     Gemm(Threads),
     /// The crate `matrixmultiply`, on one thread.
     MatrixMultiply,
@@ -61,14 +61,15 @@ impl MatMul {
         match self {
             Self::Gemm(threads) => {
                 let threads = match threads {
-                    Threads::One => gemm::Parallelism::None,
-                    Threads::All => gemm::Parallelism::Rayon(0),
+                    Threads::One => gemm_common::Parallelism::None,
+                    Threads::All => gemm_common::Parallelism::Rayon(0),
                 };
+                // Its kernels write columns, so it computes the transposed product, as the crate `gemm` does.
                 // SAFETY: the views have these sizes and strides, and `c` belongs to this call alone.
                 unsafe {
-                    gemm::gemm(
-                        m, n, k, c, c_right, c_down, false, a, a_right, a_down, b, b_right, b_down, 0.0,
-                        1.0_f32, false, false, false, threads,
+                    gemm_f32::gemm::f32::get_gemm_fn()(
+                        n, m, k, c, c_down, c_right, false, b, b_down, b_right, a, a_down, a_right, 0.0, 1.0,
+                        false, false, false, threads,
                     );
                 }
             }

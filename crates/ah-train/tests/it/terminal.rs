@@ -130,15 +130,19 @@ fn check_learns_again_and_compares() {
     assert_eq!(train(&["--check", "--json"]).0, 2, "a check prints a difference, not figures");
 
     // The source of the choices is compared too.
-    run.write("kernel.cu", "// one\n");
-    assert_eq!(train(&["--source", "kernel.cu"]).0, 0);
-    let header = std::fs::read_to_string(run.path("generated/t/src/lib.rs")).unwrap();
-    assert!(header.contains("Its choices were measured from kernel.cu (BLAKE3 "), "{header}");
-    assert_eq!(train(&["--source", "kernel.cu", "--check"]).0, 0);
-    run.write("kernel.cu", "// another\n");
-    let (code, _, stderr) = train(&["--source", "kernel.cu", "--check"]);
-    let changed = "model.json is stale: kernel.cu changed since the choices were measured (BLAKE3 ";
-    assert!(code == 1 && stderr.contains(changed), "{stderr}");
+    for (target, file) in [("c", "generated/t.h"), ("rust", "generated/t/src/lib.rs")] {
+        let with_source =
+            |more: &[&str]| train(&[&["--source", "kernel.cu", "--target", target], more].concat());
+        run.write("kernel.cu", "// one\n");
+        assert_eq!(with_source(&[]).0, 0);
+        let code = std::fs::read_to_string(run.path(file)).unwrap();
+        assert!(code.contains("Its choices were measured from kernel.cu (BLAKE3 "), "{target}: {code}");
+        assert_eq!(with_source(&["--check"]).0, 0);
+        run.write("kernel.cu", "// another\n");
+        let (code, _, stderr) = with_source(&["--check"]);
+        let changed = "model.json is stale: kernel.cu changed since the choices were measured (BLAKE3 ";
+        assert!(code == 1 && stderr.contains(changed), "{target}: {stderr}");
+    }
     assert_eq!(train(&[]).0, 0);
     std::fs::remove_dir_all(run.path("generated")).unwrap();
 

@@ -45,7 +45,6 @@ class Log:
         Raises:
             LogError: It is malformed; with file, line, expected and found.
             OSError: The file cannot be read.
-
         """
         with open(path, "rb") as file:
             is_packed = file.read(2) == GZIP
@@ -67,18 +66,11 @@ class Log:
                 raise LogError(f"{os.fspath(path)}, line {at}: expected a log of AutoHeuristic ({found})") from error
         return log
 
-    def replace(self, features: list[str], inputs: dict[tuple[Value, ...], dict[str, list[float]]]) -> None:
-        """Takes other inputs, of some of the features."""
-        for kind in ("numerical_features", "categorical_features"):
-            self.metadata[kind] = [name for name in self.metadata[kind] if name in features]
-        self.features, self._inputs = features, inputs
-
     def write(self, path: str | os.PathLike[str], choices: Collection[str]) -> None:
         """Writes a log with the times of these choices alone.
 
         Raises:
             OSError: The file cannot be written.
-
         """
         with open(path, "w", newline="", encoding="utf-8") as file:
             file.write(json.dumps({**self.metadata, "choices": sorted(choices)}, separators=(",", ":")) + "\n")

@@ -36,7 +36,6 @@ class PreparedInput:
         Raises:
             DeviceLostError: The device reported a fault.
             NotMeasuredError: A configuration cannot be checked, and is not at fault.
-
         """
         if self._sample is None:
             # A configuration asked alone may follow a lost device: then one that is not asked must not lose it again.
@@ -72,7 +71,6 @@ class PreparedInput:
 
         Raises:
             DeviceLostError: The device reported a fault.
-
         """
         # Another process may have checked it, which has failed since. The first run compiles.
         for i in set(choices) - self._ran:
@@ -143,5 +141,6 @@ def fault(error: Exception, name: str = "a configuration", is_choice: bool = Fal
         kind = NoMemoryError if is_choice and not held else NotMeasuredError
         return kind(f"{name}: {others}the device's memory does not suffice ({text})"[:500])
     if isinstance(error, RuntimeError) and any(word in text for word in ("CUDA", "HIP", "Triton Error")):
-        return DeviceLostError(f"{name}: the device reported a fault ({error}); this process can measure no more")
+        reason = text.splitlines()[0]  # PyTorch adds five lines of advice.
+        return DeviceLostError(f"{name}: the device reported a fault ({reason}); this process can measure no more")
     return NotMeasuredError(f"{name}: {shown(error)}; repair the example or the hooks")

@@ -1,7 +1,7 @@
 """``tune --same-bits``: picks only among configurations whose outputs are equal, bit by bit, on every measured input.
 
-So a pick never changes a result. Where none are equal, ``--invariant M`` fixes the configuration over a feature: a row
-then has the same bits in every batch.
+So a pick never changes a result. ``--invariant M`` takes a class of such configurations for each value of the other
+features, over all ``M``: a row then has the same bits in every batch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .environment import counted
 from .errors import MeasureError
@@ -22,15 +23,16 @@ Times = Mapping[tuple[Value, ...], Mapping[str, float]]
 """By input, the median time of each choice."""
 
 
-def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> list[str]:
-    """Rewrites a log so that only picks of equal bits can be learned from it, and returns the lines to print.
+def restrict(log: Path, bits: Path, is_invariant: bool) -> tuple[list[str], list[list[str]]]:
+    """Rewrites a log so that only picks of equal bits can be learned from it. Returns what to print, and the classes.
+
+    With an invariant feature all classes stay, else the one that loses least.
 
     Raises:
         MeasureError: No two configurations give the same bits on all inputs, and no feature is to be invariant.
-
     """
     found, digests = Log.read(log), _digests(bits)
-    times = {i: {c: statistics.median(ms) for c, ms in of.items()} for i, of in found.inputs().items()}
+    times = _times(found)
     whole = [name for name in found.choices if all(math.isfinite(of.get(name, math.inf)) for of in times.values())]
     classes: dict[str, list[str]] = defaultdict(list)
     for name in whole:
@@ -41,17 +43,45 @@ def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> list[str]:
     losses = sorted((loss(times, members), members) for members in classes.values())
     lines = [f"Classes of equal bits, of {counted(len(whole), 'configuration')} that run on all inputs: {len(losses)}"]
     lines += [f"  loses {100 * cost - 100:6.2f} %: {', '.join(members)}" for cost, members in losses[:MOST_SHOWN]]
+    if losses and is_invariant:
+        found.write(log, [name for members in classes.values() for name in members])
+        return lines, [*classes.values()]
     cost, members = next((each for each in losses if len(each[1]) > 1), (math.inf, []))
-    if members:
-        found.write(log, members)
-        what = f"these {len(members)}"
-    elif losses and invariant:
-        names = [names[0] for names in classes.values()]
-        cost, what = _fix(found, times, names, invariant), f"one configuration over all {', '.join(invariant)}"
-        found.write(log, names)
-    else:
+    if not members:
         raise MeasureError("\n".join([*lines, "no two of them agree; --invariant FEATURE takes one over a feature"]))
-    return [*lines, f"Picks {what}: with the best of them, {100 * cost - 100:.2f} % slower than a free choice."]
+    found.write(log, members)
+    what = f"Picks these {len(members)}: with the best of them"
+    return [*lines, f"{what}, {100 * cost - 100:.2f} % slower than a free choice."], []
+
+
+def fixed(log: Path, classes: Sequence[Sequence[str]], invariant: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Takes a class for each value of the other features that the log has with two values of the invariant ones.
+
+    Elsewhere the class that loses least on all inputs is taken. Returns a line to print, and what the heuristic gets.
+
+    Raises:
+        MeasureError: A name is no feature of the log.
+    """
+    found = Log.read(log)
+    if unknown := [name for name in invariant if name not in found.features]:
+        raise MeasureError(f"--invariant: expected one of {', '.join(found.features)}, found {unknown[0]!r}")
+    times, rest = _times(found), [i for i, name in enumerate(found.features) if name not in invariant]
+    groups: dict[tuple[str, ...], dict[tuple[Value, ...], Mapping[str, float]]] = defaultdict(dict)
+    for values, of in times.items():
+        groups[tuple(str(values[i]) for i in rest)][values] = of
+
+    def best(inputs: Times) -> int:
+        return min(range(len(classes)), key=lambda at: loss(inputs, classes[at]))
+
+    other = best(times)
+    taken = {key: best(inputs) for key, inputs in groups.items() if len(inputs) > 1}
+    logs = [math.log(loss(of, classes[taken.get(key, other)])) * len(of) for key, of in groups.items()]
+    over, names = 100 * math.exp(sum(logs) / len(times)) - 100, ", ".join(found.features[i] for i in rest)
+    line = f"Takes one class for each of {len(taken)} values of {names}, over all {', '.join(invariant)}"
+    ordered = [tuple(sorted(members, key=lambda name: loss(times, [name]))) for members in classes]
+    footer = {"CLASSES": ordered, "FIXED": [found.features[i] for i in rest]}
+    line += f": with the best of each, {over:.2f} % slower than a free choice."
+    return line, {**footer, "CLASS_OF": taken, "OTHER_CLASS": other}
 
 
 def loss(times: Times, members: Sequence[str]) -> float:
@@ -60,22 +90,16 @@ def loss(times: Times, members: Sequence[str]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
-def _fix(log: Log, times: Times, names: Sequence[str], invariant: Sequence[str]) -> float:
-    """Drops the invariant features: a time is then the mean slowdown over them. Returns the loss of the best picks."""
-    rest = [i for i, name in enumerate(log.features) if name not in invariant]
-    groups: dict[tuple[Value, ...], list[Mapping[str, float]]] = defaultdict(list)
-    for values, of in times.items():
-        groups[tuple(values[i] for i in rest)].append({name: of[name] / min(of.values()) for name in names})
-    means = {
-        key: {name: math.exp(statistics.fmean(math.log(of[name]) for of in group)) for name in names}
-        for key, group in groups.items()
-    }
-    weights = [math.log(min(means[key].values())) * len(group) for key, group in groups.items()]
-    log.replace([log.features[i] for i in rest], {key: {n: [ms] for n, ms in of.items()} for key, of in means.items()})
-    return math.exp(sum(weights) / len(times))
+def _times(log: Log) -> Times:
+    return {i: {name: statistics.median(ms) for name, ms in of.items()} for i, of in log.inputs().items()}
 
 
 def _digests(path: Path) -> dict[str, dict[str, list[int]]]:
-    """Returns the digests of each configuration's outputs, by the input's values as texts."""
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {json.dumps([str(value) for value in line["input"]]): line["bits"] for line in lines}
+    """Returns the digests of each configuration's outputs, by the input's values as texts.
+
+    An input has several lines where a configuration lost the device: each process writes what it checked.
+    """
+    found: dict[str, dict[str, list[int]]] = defaultdict(dict)
+    for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        found[json.dumps([str(value) for value in line["input"]])].update(line["bits"])
+    return found

@@ -36,8 +36,9 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
         UsageError: There is no such kernel, or a tool is missing.
         MeasureError: Nothing was measured.
         OSError: The inputs cannot be read.
-
     """
+    if options.invariant and not options.same_bits:
+        raise UsageError("--invariant: expected --same-bits beside it")
     begin = time.monotonic()
     tools.say(f"importing {options.kernel}")
     tuner = find_kernel(options.kernel)
@@ -83,7 +84,10 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     }
     with tempfile.TemporaryDirectory() as folder:
         learned = _of_these(log, tuner.kernel.names, Path(folder), options.same_bits)
-        table = same_bits.restrict(learned, bits, options.invariant) if options.same_bits else []
+        table, classes = same_bits.restrict(learned, bits, bool(options.invariant)) if options.same_bits else ([], [])
+        if classes:
+            line, more = same_bits.fixed(learned, classes, options.invariant)
+            table, footer = [*table, line], {**footer, **more}
         message, code = heuristic_of(learned, heuristic, file_name(tuner.name), words, log.with_suffix(""), footer)
     if code:
         tools.say(f"error: {message}; add lines to {options.inputs}" if code == TOO_SMALL else message)
@@ -124,7 +128,6 @@ def _continue(log: Path, example: Example) -> None:
 
     Raises:
         LogError: It is of another source or of other features.
-
     """
     try:
         with open(log, encoding="utf-8") as file:

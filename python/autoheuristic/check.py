@@ -52,7 +52,6 @@ class Outputs:
 
         Raises:
             ConfigError: A name is none of a tensor.
-
         """
         self._arguments, self._named, self._tolerance = arguments, named, tolerance
         self._reference, self._compares = reference, compares
@@ -101,7 +100,6 @@ class Outputs:
 
         Raises:
             ConfigError: The reference names no output.
-
         """
         if not self._compares:
             return

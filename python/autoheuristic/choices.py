@@ -32,7 +32,6 @@ def choice_names(configs: Sequence[Any]) -> list[str]:
 
     Raises:
         ConfigError: Two configurations have one name.
-
     """
     names = [choice_name(config) for config in configs]
     for i, name in enumerate(names):

@@ -52,7 +52,6 @@ def tune(
 
     Raises:
         ConfigError: Two configurations have one name, or the fallback is none of them.
-
     """
 
     def decorate(fn: Any) -> Tuner:

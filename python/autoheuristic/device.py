@@ -18,7 +18,6 @@ def current() -> dict[str, Any]:
 
     Raises:
         MeasureError: There is none.
-
     """
     try:
         import torch

@@ -24,7 +24,6 @@ def of_author(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 
     Raises:
         NotMeasuredError: It raised. A ``RuntimeError`` comes through: it may be a fault of the device.
-
     """
     try:
         return function(*args, **kwargs)

@@ -34,7 +34,6 @@ def find_kernel(named: str) -> Tuner:
 
     Raises:
         UsageError: There is no such module or kernel, or it has no example.
-
     """
     module_name, colon, kernel_name = named.rpartition(":")
     if not colon:
@@ -76,7 +75,6 @@ class Example:
 
         Raises:
             UsageError: There is no such parameter.
-
         """
         assert tuner.arguments is not None
         tuner.use(None)  # The author's pruning counts, not a heuristic's.
@@ -129,7 +127,6 @@ class Example:
         Raises:
             NotMeasuredError: The example raised.
             FeatureError: The call has other features than it was made of.
-
         """
         wanted = [parameter.name for parameter in self._parameters]
         context = {n: v if self._is_text.get(n) else _number(v) for n, v in context.items()}

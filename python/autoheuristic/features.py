@@ -49,7 +49,6 @@ class Features:
 
         Raises:
             FeatureError: The kernel has no such parameter.
-
         """
         return cls(kernel, [_part(name, kernel.arg_names) for name in names])
 
@@ -59,7 +58,6 @@ class Features:
 
         Raises:
             FeatureError: Two features would have one name.
-
         """
         arguments = _arguments(kernel, call)
         tuned = {name for kwargs in kernel.all_kwargs for name in kwargs}
@@ -84,7 +82,6 @@ class Features:
 
         Raises:
             FeatureError: An argument is missing, or of another kind than in the first call.
-
         """
         arguments = _arguments(self._kernel, call)
         values: dict[str, Any] = {}

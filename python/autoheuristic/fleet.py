@@ -134,7 +134,6 @@ def measure(shelf: Any, at: int, count: int, command: Sequence[str], hang_second
     Raises:
         UsageError: ``ah-collect`` refuses its flags.
         MeasureError: It failed, or its log did not grow for `hang_seconds`.
-
     """
     attempt = uuid.uuid4().hex
     begun = ray.get(shelf.begin.remote(at, attempt, ray.util.get_node_ip_address()))
@@ -182,7 +181,6 @@ def fleet(command: Sequence[str], folder: Path, count: int, hang_seconds: float,
 
     Raises:
         UsageError: The command lacks ``--draws``, has flags that each task gets, or ``ah-collect`` refuses it.
-
     """
     flags = {word.partition("=")[0] for word in command}
     if "--draws" not in flags or flags & {"--shard", "-o", "--output"}:

@@ -40,7 +40,6 @@ class Kernel:
 
         Raises:
             ConfigError: Two configurations have one name.
-
         """
         self._autotuner = autotuner
         self.replace(configs)

@@ -28,7 +28,6 @@ def tool(name: str) -> str:
 
     Raises:
         UsageError: It is not installed, or it is another version's.
-
     """
     given = os.environ.get(name.upper().replace("-", "_"))
     found = shutil.which(given) if given else _found(name)
@@ -63,7 +62,6 @@ def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:
 
     Raises:
         UsageError: ``ah-collect`` is not installed.
-
     """
     command = shlex.join([sys.executable, "-m", "autoheuristic", "worker", *worker])
     return [tool("ah-collect"), "collect", "--worker", command, "--hang-seconds", HANG_SECONDS, *words]

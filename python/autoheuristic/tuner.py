@@ -41,7 +41,6 @@ class Picker:
         Raises:
             HeuristicError: The heuristic is for other configurations.
             FeatureError: The heuristic needs a feature that the kernel does not have.
-
         """
         if heuristic is not None:
             heuristic.check_choices(kernel.names)
@@ -116,7 +115,6 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
         Raises:
             ConfigError: Two configurations have one name, or the fallback is none of them.
-
         """
         self._user_prune: Callable[..., Any] | None = None
         self._pruner: Callable[..., Any] | None = None

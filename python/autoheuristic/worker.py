@@ -82,7 +82,6 @@ class Worker:
 
         Raises:
             DeviceLostError: The device was lost while it worked on several cells.
-
         """
         self._alive = alive
         name = request["request"]

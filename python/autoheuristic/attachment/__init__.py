@@ -36,7 +36,6 @@ def attach(
 
     Raises:
         UsageError: The mode is none, or no package is named.
-
     """
     settings = Settings(packages, default_folder() if folder is None else Path(folder), mode)
     global _hook

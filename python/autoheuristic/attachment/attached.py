@@ -37,7 +37,6 @@ class State:
 
         Raises:
             AutoHeuristicError: The kernel cannot be attached.
-
         """
         self.configs = autotuner.configs
         self.count = len(self.configs)
@@ -160,7 +159,6 @@ class AttachedKernel:
 
         Raises:
             AutoHeuristicError: Nothing can be decided.
-
         """
         offered = state.kernel.offered(self.autotuner.early_config_prune, self.autotuner.configs, call)
         if state.heuristic is not None:

@@ -34,7 +34,6 @@ def append(path: Path, identity: Identity, package: str, features: Mapping[str, 
 
     Raises:
         OSError: The file cannot be written.
-
     """
     known = {key: value for key, value in found.items() if value is not None}
     line = {"kernel": identity.stem, "module": identity.module, "function": identity.function, "package": package}
@@ -50,7 +49,6 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
     Raises:
         OSError: The file cannot be read.
-
     """
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -92,7 +90,6 @@ def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any]:
 
     Raises:
         MeasureError: An argument cannot be described.
-
     """
     described = {name: _describe(name, value, with_values) for name, value in kernel.named_args(call).items()}
     grids: Any = call.grid

@@ -28,7 +28,6 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
 
     Raises:
         UsageError: A tool is missing, or there is no log.
-
     """
     tool("ah-train")
     found = sorted(folder.glob("*/*.txt"))
@@ -50,7 +49,6 @@ def heuristic_of(
 
     Raises:
         UsageError: A tool is missing.
-
     """
     message, code = _learned(log, heuristic, name, words, model, footer)
     if not code and message.startswith(NO_GAIN):

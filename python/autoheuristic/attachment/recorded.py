@@ -46,7 +46,6 @@ class Recorded:
 
         Raises:
             UsageError: The kernel is not found, or is another one by now.
-
         """
         lines = [line for line in to_measure(journal).get(stem, ()) if line.get("call")]
         if not lines:
@@ -65,7 +64,6 @@ class Recorded:
 
         Raises:
             KeyError: The journal has no such call.
-
         """
         return _call(self._autotuner, self._lines[key_of(context, self._names)]["call"])
 

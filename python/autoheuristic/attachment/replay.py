@@ -40,7 +40,6 @@ def replay(folder: Path, max_seconds: float) -> int:
 
     Raises:
         UsageError: There is no journal of this device, or a tool is missing.
-
     """
     journal = _journal(folder)
     inputs, reasons = {}, {}
@@ -152,7 +151,6 @@ def table(journal: Path) -> str:
 
     Raises:
         OSError: The journal cannot be read.
-
     """
     found = []
     for stem, lines in calls.inputs(journal).items():

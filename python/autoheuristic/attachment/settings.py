@@ -57,7 +57,6 @@ class Settings:
 
         Raises:
             HeuristicError: There are heuristics, but for another version of the kernel, or for other devices.
-
         """
         files = sorted(self.folder.glob(f"*/*_{identity.digest}.py"))
         if files:
@@ -89,7 +88,6 @@ def from_environment() -> Settings | None:
 
     Raises:
         UsageError: A variable makes no sense.
-
     """
     get = os.environ.get
     packages = tuple(name.strip() for name in get(PACKAGES, "").split(",") if name.strip())

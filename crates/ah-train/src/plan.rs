@@ -7,7 +7,7 @@ use ah_model::{Error, LANES, Objective, PromiseMode, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
-use crate::learners::{Boost, CostTree};
+use crate::learners::{Boost, Boosting, CostTree};
 use crate::overhead::CallSite;
 use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Outside, Params, Size, SplitBy, leaf_size};
 use crate::promise::calibrate::{Look, default_looks, held_out_together};
@@ -207,10 +207,10 @@ fn boost(
     takes_more: bool,
 ) -> Result<Option<Boost>, Error> {
     let excluding = given.excludes_boosting();
-    if let (LearnerKind::Boosted, Some(field)) = (learner, excluding) {
+    if let (Boosting::Always, Some(field)) = (learner.row().boosting, excluding) {
         return Err(Error::parameter(field, "another learner than boosted", "boosted"));
     }
-    let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa) || excluding.is_some();
+    let is_single = learner.row().boosting == Boosting::Never || excluding.is_some();
     let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, takes_more);
     let max_depth = given.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
     Ok((!is_single).then_some(Boost { max_depth, ..usual }))

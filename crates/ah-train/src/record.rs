@@ -47,7 +47,7 @@ pub fn provenance(
     let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown }));
     let mut parameters = json!({
         "settings": recipe.plan.settings,
-        "chosen": recipe.configuration,
+        "chosen": recipe.configuration.record(),
         "portfolio": kept,
     });
     if let Some(most) = recipe.max_leaves {

@@ -4,16 +4,21 @@
 //! bad it is. A split minimises the multi-output variance of these weights, the criterion of scikit-learn's multi-output regression
 //! trees ([`ah_joint::growth`]).
 
+use std::sync::Arc;
+
 use ah_joint::growth::{Limits, Tree, grow};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::sample::sample;
+use super::{Learner, Residuals};
 use crate::data::costs::TEMPERATURE;
 use crate::data::{Costs, FitRows};
+use crate::tree::FittedEnsemble;
 
 /// The parameters of the learner.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CostTree {
     /// Most splits on a path.
     pub max_depth: usize,
@@ -32,6 +37,11 @@ impl CostTree {
     /// Returns the parameters of every tree that people read.
     pub fn new(max_depth: usize, min_samples_leaf: usize) -> Self {
         Self { max_depth, min_samples_leaf, temperature: TEMPERATURE, min_gain: 1e-4, shrinkage: 3.0 }
+    }
+
+    /// Returns the learner with these limits.
+    pub fn learner(max_depth: usize, min_samples_leaf: usize) -> Arc<dyn Learner> {
+        Arc::new(Self::new(max_depth, min_samples_leaf))
     }
 
     /// Grows a tree from these rows.
@@ -55,5 +65,27 @@ impl CostTree {
             node.limit = rows.columns.all[node.column as usize].limit(node.limit, node.next);
         }
         tree
+    }
+}
+
+impl Learner for CostTree {
+    fn fit(&self, rows: &FitRows<'_>, targets: &Costs, _: Option<&Residuals>) -> FittedEnsemble {
+        self.with_scores(self.grow(rows, targets), rows, targets)
+    }
+
+    fn shrinkage(&self) -> f64 {
+        self.shrinkage
+    }
+
+    fn min_samples_leaf(&self) -> usize {
+        self.min_samples_leaf
+    }
+
+    fn with_depth(&self, max_depth: usize) -> Arc<dyn Learner> {
+        Arc::new(Self { max_depth, ..self.clone() })
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "cost_tree": self })
     }
 }

@@ -17,6 +17,8 @@
 //! scan that breaks the ties finds the split again. That scan could find the best split alone;
 //! linfa-trees stays because its choice is the baseline.
 
+use std::sync::Arc;
+
 use ah_joint::growth::{Node, Tree};
 use ah_model::ChoiceId;
 use linfa::dataset::DatasetBase;
@@ -24,11 +26,14 @@ use linfa::traits::Fit;
 use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::data::FitRows;
+use super::{Learner, Residuals};
+use crate::data::{Costs, FitRows};
+use crate::tree::FittedEnsemble;
 
 /// The parameters of the learner.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LinfaTrees {
     /// Most splits on a path.
     pub max_depth: usize,
@@ -44,6 +49,11 @@ const ROUNDING: f64 = 1e-6;
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
+    /// Returns the learner with these limits.
+    pub fn learner(max_depth: usize, min_samples_leaf: usize) -> Arc<dyn Learner> {
+        Arc::new(Self { max_depth, min_samples_leaf })
+    }
+
     /// Grows a tree that tells the winners of these rows apart.
     pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> Tree {
         let columns = &rows.columns.all;
@@ -126,6 +136,24 @@ impl LinfaTrees {
             }
         }
         None
+    }
+}
+
+impl Learner for LinfaTrees {
+    fn fit(&self, rows: &FitRows<'_>, targets: &Costs, _: Option<&Residuals>) -> FittedEnsemble {
+        self.with_scores(self.grow(rows, |input| targets.winner(input)), rows, targets)
+    }
+
+    fn min_samples_leaf(&self) -> usize {
+        self.min_samples_leaf
+    }
+
+    fn with_depth(&self, max_depth: usize) -> Arc<dyn Learner> {
+        Arc::new(Self { max_depth, ..self.clone() })
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "linfa": self })
     }
 }
 

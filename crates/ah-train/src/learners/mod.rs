@@ -1,8 +1,8 @@
 //! Learners grow trees.
 //!
 //! The same rows give the same tree, whatever the threads. Our own learners grow by [`ah_joint::growth`]; linfa-trees is the
-//! baseline. A learner has a file here, a variant of `search::Configuration`, and a name in
-//! [`LearnerKind`](ah_types::LearnerKind).
+//! baseline. A learner has a file here that implements [`Learner`], and a name in
+//! [`LearnerKind`](crate::params::LearnerKind) with its row in `learner.rs`.
 //!
 //! A learner only decides where to split. The leaves are the same for all learners: `tree::leaves`
 //! makes them from the training rows that reach them, so a library's own leaves do not matter (linfa's
@@ -12,6 +12,7 @@ mod boost;
 pub mod cost_formula;
 mod cost_tree;
 mod errors;
+mod learner;
 mod linfa_trees;
 mod residual_tree;
 mod sample;
@@ -19,6 +20,7 @@ mod tilings;
 
 pub use boost::{Boost, Residuals};
 pub use cost_tree::CostTree;
+pub use learner::{Boosting, Learner};
 pub use linfa_trees::LinfaTrees;
 pub use residual_tree::ResidualTree;
 pub use tilings::dimensions;

@@ -1,15 +1,18 @@
 //! A small tree over what a cost formula leaves: one that people read, whose leaves have a factor for each choice.
 
+use std::sync::Arc;
+
 use ah_joint::growth::{Limits, grow};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::Residuals;
 use super::errors::Errors;
+use super::{Learner, Residuals};
 use crate::data::{Costs, FitRows};
 use crate::tree::{FittedEnsemble, Scores};
 
 /// The parameters of the learner.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ResidualTree {
     /// Most leaves. With 1 the formula stands alone.
     pub max_leaves: usize,
@@ -24,9 +27,13 @@ impl ResidualTree {
     pub fn new(max_leaves: usize, min_samples_leaf: usize) -> Self {
         Self { max_leaves, min_samples_leaf: min_samples_leaf.max(3), shrinkage: 1.0 }
     }
+}
 
-    /// Learns a tree from the residuals of these rows.
-    pub fn fit(&self, rows: &FitRows<'_>, targets: &Costs, residuals: Residuals) -> FittedEnsemble {
+impl Learner for ResidualTree {
+    fn fit(&self, rows: &FitRows<'_>, targets: &Costs, residuals: Option<&Residuals>) -> FittedEnsemble {
+        // Without a formula nothing is left of one.
+        let none = || vec![Vec::new(); rows.inputs.len()];
+        let residuals = residuals.cloned().unwrap_or_else(none);
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let errors = Errors::new(targets.choices, residuals.into_iter(), weights);
         let all: Vec<u32> = (0..rows.inputs.len() as u32).collect();
@@ -47,5 +54,22 @@ impl ResidualTree {
         let means = errors.means(&leaves, tree.nodes.len(), self.shrinkage);
         let scores = Scores::factors(targets.choices, means);
         FittedEnsemble::new(tree, scores)
+    }
+
+    /// With 3, as for boosted trees, seven processors lose 1.24 instead of 1.14 %: few leaves are for the choices near the best.
+    fn steepness(&self) -> f64 {
+        10.0
+    }
+
+    fn min_samples_leaf(&self) -> usize {
+        self.min_samples_leaf
+    }
+
+    fn with_depth(&self, depth: usize) -> Arc<dyn Learner> {
+        Arc::new(Self { max_leaves: 1 << depth.min(16), ..self.clone() })
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "residual_tree": self })
     }
 }

@@ -17,9 +17,9 @@ use super::new_groups::{NewGroups, interval};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
-use crate::learners::ResidualTree;
+use crate::learners::{Boosting, ResidualTree};
 use crate::overhead::Overhead;
-use crate::params::{LearnerKind, Size};
+use crate::params::Size;
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
 use crate::search::cross_validation::{difference, mean};
@@ -124,10 +124,11 @@ impl Larger {
 /// first promise of the plan under which something is faster than the fallback, or else for the first one.
 pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let Recipe { dataset, plan, .. } = *recipe;
-    let single = match plan.learner {
+    let learner = plan.learner.row();
+    let single = match learner.boosting {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
-        LearnerKind::Boosted => dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0)),
-        _ => Some(recipe.configuration.clone()),
+        Boosting::Always => dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0)),
+        Boosting::WhereItPays | Boosting::Never => Some(recipe.configuration.clone()),
     };
     let of_single = single.as_ref().map(|configuration| folds.fit(&Recipe { configuration, ..*recipe }));
     let boosted = boosted(plan, recipe.configuration);
@@ -135,8 +136,8 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let readable: Vec<Larger> = trees_on_formula(plan).into_iter().map(Larger::new).collect();
     let boosted: Vec<Larger> = boosted.into_iter().chain(on_formula).map(Larger::new).collect();
     let formula_folds: OnceCell<Option<Folds<'_>>> = OnceCell::new();
-    let folds_of = |configuration: &Configuration| match configuration.is_on_formula() {
-        true if plan.learner == LearnerKind::Linfa => None,
+    let folds_of = |configuration: &Configuration| match configuration.on_formula {
+        true if !learner.has_formulas => None,
         true => formula_folds.get_or_init(|| folds.on_formula(dataset, plan)).as_ref(),
         false => Some(folds),
     };
@@ -198,7 +199,7 @@ impl Recipe<'_> {
             let margin = if rung.decides { ALWAYS } else { NEVER };
             return (self.learn_without_promise(inputs, margin), None);
         };
-        let view = Arc::new(View::new(self.dataset, self.plan, inputs, self.configuration.is_on_formula()));
+        let view = Arc::new(View::new(self.dataset, self.plan, inputs, self.configuration.on_formula));
         let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
@@ -312,21 +313,22 @@ const LEAVES_ON_FORMULA: [usize; 2] = [1, 8];
 
 /// Returns the small trees to try on a cost formula. A promise needs the margin of boosted trees.
 fn trees_on_formula(plan: &TrainPlan) -> Vec<Configuration> {
-    if plan.promises() || plan.settings.ranking.is_some() || plan.learner == LearnerKind::Boosted {
+    if plan.promises() || plan.settings.ranking.is_some() || plan.learner.row().boosting == Boosting::Always {
         return Vec::new();
     }
     let is_allowed = |leaves: &usize| plan.settings.max_leaves.is_none_or(|most| *leaves <= most);
-    let tree = |leaves| Configuration::Formula(ResidualTree::new(leaves, plan.min_samples_leaf));
+    let tree =
+        |leaves| Configuration::of(Arc::new(ResidualTree::new(leaves, plan.min_samples_leaf))).on_formula();
     LEAVES_ON_FORMULA.into_iter().filter(is_allowed).map(tree).collect()
 }
 
 /// Returns boosted trees beside the tree of a configuration, where there may be some.
 fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
-    let tree = match (&plan.evidence_tree, single) {
-        (Some(tree), _) | (None, Configuration::CostTree(tree)) => tree.clone(),
-        _ => return None,
+    let learner = match &plan.evidence_tree {
+        Some(tree) => Arc::new(tree.clone()),
+        None => single.learner.clone(),
     };
-    Some(Configuration::Boosted { tree, boost: plan.boost.clone()?, on_formula: false })
+    Some(Configuration { learner, boost: Some(plan.boost.clone()?), on_formula: false })
 }
 
 /// Returns the position of the candidate that is taken, and the greatest slowdown that counts as good as the best one's. By default people

@@ -96,15 +96,13 @@ impl Recipe<'_> {
     pub fn fit(&self, view: &Arc<View>) -> Fitted {
         let Self { dataset, configuration, .. } = self;
         let (rows, costs) = (view.rows(), self.costs(&view.inputs));
-        let residuals = view.residuals(dataset, configuration.steepness());
-        if let (Configuration::Formula(tree), Some(residuals)) = (configuration, &residuals) {
-            let ensemble = tree.fit(&rows, &costs, residuals.clone());
-            let ensemble = FittedEnsemble { formula: view.formula.clone(), ..ensemble };
+        let Configuration { learner, boost, .. } = configuration;
+        let residuals = view.residuals(dataset, learner.steepness());
+        let tree = learner.fit(&rows, &costs, residuals.as_ref());
+        let Some(boost) = boost else {
+            let tree = if view.formula.is_some() { tree } else { self.cheap_first(view, &costs, tree) };
+            let ensemble = FittedEnsemble { formula: view.formula.clone(), ..tree };
             return Fitted { view: view.clone(), ensemble };
-        }
-        let tree = configuration.fit(&rows, &costs);
-        let Configuration::Boosted { boost, .. } = configuration else {
-            return Fitted { view: view.clone(), ensemble: self.cheap_first(view, &costs, tree) };
         };
         let tree = match self.plan.evidence_tree {
             Some(_) => tree,
@@ -123,7 +121,7 @@ impl Recipe<'_> {
     pub fn learn_without_promise(&self, inputs: &[u32], margin: f64) -> Model {
         let plan = &TrainPlan { looks: Vec::new(), ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
-        let view = Arc::new(View::new(self.dataset, plan, inputs, self.configuration.is_on_formula()));
+        let view = Arc::new(View::new(self.dataset, plan, inputs, self.configuration.on_formula));
         let fitted = recipe.sized(&recipe.fit(&view), self.max_leaves);
         recipe.model(&fitted, self.dataset.fallback(inputs), margin)
     }
@@ -145,12 +143,12 @@ impl Recipe<'_> {
         }
         let rows = view.rows();
         let is_logged = |column: &Column| column.slot < view.features.base().len();
-        let least = self.configuration.min_samples_leaf();
+        let least = self.configuration.learner.min_samples_leaf();
         let price = self.path_price(view, &tree);
         let of_leaf = |input| price.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() });
         let of_path = |node, input, further| price.path(node, input, further);
         match cheap_first(&tree, &rows, costs, least, is_logged, of_leaf, of_path) {
-            Some(cheap) => self.configuration.with_scores(cheap, &rows, costs),
+            Some(cheap) => self.configuration.learner.with_scores(cheap, &rows, costs),
             None => tree,
         }
     }

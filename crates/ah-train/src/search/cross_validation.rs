@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ah_joint::growth::Tree;
 use rayon::prelude::*;
 
-use super::configuration::Configuration;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Costs, FitRows};
+use crate::learners::Learner;
 use crate::tree::FittedEnsemble;
 
 /// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
@@ -24,15 +24,11 @@ pub struct Fold<'a> {
     pub columns: &'a Columns,
 }
 
-/// Learns a tree of this configuration in each fold. Returns it, and what it costs on each input held out.
-pub fn cross_validate(
-    configuration: &Configuration,
-    folds: &[Fold<'_>],
-    costs: &Costs,
-) -> Vec<(Tree, Vec<f64>)> {
+/// Learns a tree in each fold. Returns it, and what it costs on each input held out.
+pub fn cross_validate(learner: &dyn Learner, folds: &[Fold<'_>], costs: &Costs) -> Vec<(Tree, Vec<f64>)> {
     let judged = |Fold { part: Partition { training, held_out }, columns }: &Fold<'_>| {
         let rows = FitRows { columns, inputs: training };
-        let FittedEnsemble { tree, scores, .. } = configuration.fit(&rows, costs);
+        let FittedEnsemble { tree, scores, .. } = learner.fit(&rows, costs, None);
         let cost = |&input: &u32| f64::from(scores.cost(columns.leaf(&tree, input), costs, input)) / COST_ONE;
         let costs = held_out.iter().map(cost).collect();
         (tree, costs)

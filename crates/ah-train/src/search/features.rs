@@ -69,7 +69,7 @@ fn net_losses(
     let folds: Vec<Fold<'_>> =
         folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
     let mut net = Vec::new();
-    let judged = cross_validate(&Configuration::new(plan), &folds, costs);
+    let judged = cross_validate(&*Configuration::new(plan).learner, &folds, costs);
     for ((tree, losses), Fold { part, columns }) in judged.iter().zip(folds) {
         let rows = FitRows { columns, inputs: &part.training };
         let used = Footprint::of_tree(tree, &dataset.features, &rows);

@@ -34,7 +34,10 @@ pub fn search(dataset: &Dataset, plan: &TrainPlan, folds: &[Fold<'_>]) -> Config
     let held_out: Vec<u32> = folds.iter().flat_map(|fold| &fold.part.held_out).copied().collect();
     let weights: Vec<f64> = held_out.iter().map(|&input| f64::from(costs.weight(input))).collect();
     let [of_leaf, of_tree] = [&leaf, &tree].map(|configuration| -> Vec<f64> {
-        cross_validate(configuration, folds, &costs).into_iter().flat_map(|(_, costs)| costs).collect()
+        cross_validate(&*configuration.learner, folds, &costs)
+            .into_iter()
+            .flat_map(|(_, costs)| costs)
+            .collect()
     });
     let (saved, error) = difference(&of_leaf, &of_tree, &weights, dataset.group_of(&held_out).as_deref());
     if saved > BEYOND_NOISE * error { tree } else { leaf }

@@ -11,8 +11,8 @@ use crate::number::{self, Decimal};
 /// One cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Nothing, null or NaN.
-    Missing,
+    /// Nothing, null or NaN, and the word for it.
+    Missing(&'static str),
     /// Text: a number if it reads as one.
     Text(String),
     /// Several values, for example the times of repeated runs.
@@ -22,14 +22,14 @@ pub enum Cell {
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         let text = text.trim();
-        if is_missing(text) { Self::Missing } else { Self::Text(text.to_owned()) }
+        missing(text).map_or_else(|| Self::Text(text.to_owned()), Self::Missing)
     }
 }
 
 impl From<Json> for Cell {
     fn from(value: Json) -> Self {
         match value {
-            Json::Null => Self::Missing,
+            Json::Null => Self::Missing(""),
             Json::Bool(truth) => Self::Text(Scalar::Bool(truth).category().unwrap_or_default().to_owned()),
             Json::String(text) => text.as_str().into(),
             // A whole number may be longer than an f64 holds.
@@ -54,14 +54,23 @@ impl Cell {
 
     /// Returns whether there is no value, as a time or as a number.
     pub fn is_missing(&self) -> bool {
-        *self == Self::Missing || self.as_text() == Some(NONE)
+        self.missing_word().is_some()
+    }
+
+    /// Returns the word that says that there is no value, empty where there is none.
+    pub fn missing_word(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing(word) => Some(word),
+            Self::Text(text) if text == NONE => Some(NONE),
+            _ => None,
+        }
     }
 
     /// Returns the cell at this place of a list inside lists.
     pub fn at(&self, path: &[usize]) -> &Self {
         path.iter().fold(self, |cell, &at| match cell {
-            Self::List(list) => list.get(at).unwrap_or(&Self::Missing),
-            _ => &Self::Missing,
+            Self::List(list) => list.get(at).unwrap_or(&Self::Missing("")),
+            _ => &Self::Missing(""),
         })
     }
 
@@ -107,7 +116,7 @@ impl Cell {
     /// Returns the cell for a message.
     pub fn shown(&self) -> String {
         match self {
-            Self::Missing => "nothing".to_owned(),
+            Self::Missing(_) => "nothing".to_owned(),
             Self::List(list) => format!("a list of {}", list.len()),
             Self::Text(text) => quoted(text),
         }
@@ -117,9 +126,11 @@ impl Cell {
 /// Python's text for a value that is missing. As a category it is a name: `activation=None`.
 pub const NONE: &str = "None";
 
-/// Returns whether pandas, polars, R or SQL write a missing value in this way.
-fn is_missing(text: &str) -> bool {
-    text.eq_ignore_ascii_case("nan") || matches!(text, "" | "NA" | "N/A" | "<NA>" | "null" | "NULL")
+/// Returns the word, if pandas, polars, R or SQL write a missing value in this way.
+fn missing(text: &str) -> Option<&'static str> {
+    const WORDS: [&str; 6] = ["", "NA", "N/A", "<NA>", "null", "NULL"];
+    let is_nan = text.eq_ignore_ascii_case("nan");
+    WORDS.into_iter().find(|word| *word == text).or(is_nan.then_some("NaN"))
 }
 
 #[cfg(test)]

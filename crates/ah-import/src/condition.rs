@@ -38,7 +38,12 @@ impl Condition {
     pub fn holds(&self, cell: &Cell) -> bool {
         match cell {
             Cell::List(list) if !list.is_empty() => list.iter().any(|cell| self.holds(cell)),
-            cell => matches(&self.value, cell.as_text().unwrap_or_default()) != self.negated,
+            cell => {
+                // A missing value is nothing, and the word for it.
+                let text = cell.as_text().unwrap_or_default();
+                let texts = [text, cell.missing_word().unwrap_or(text)];
+                texts.iter().any(|text| matches(&self.value, text)) != self.negated
+            }
         }
     }
 }
@@ -46,7 +51,7 @@ impl Condition {
 /// Returns whether a text is this value: the same number, or the same text in any case.
 fn matches(value: &str, text: &str) -> bool {
     match (ah_types::number(value), ah_types::number(text)) {
-        (Some(a), Some(b)) => a == b,
+        (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
         _ => matches_pattern(&value.to_lowercase(), &text.to_lowercase()),
     }
 }

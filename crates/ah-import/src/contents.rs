@@ -1,5 +1,6 @@
 //! The rows of all tables in memory: each input and each choice once, and 16 bytes a time.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ah_model::shown::{cut, listed, quoted};
@@ -47,6 +48,8 @@ pub struct Contents {
     /// The first rows that repeat the line of names, and the number of all.
     repeated_names: (Vec<String>, usize),
     doubts: Doubts,
+    /// By feature and word, the rows in which the word is read as a missing value.
+    missing: BTreeMap<(usize, &'static str), u64>,
     /// The tools that wrote the tables.
     tools: IndexSet<String>,
     /// Sentences about what was read in another way than the table has it.
@@ -194,6 +197,10 @@ impl Contents {
                         points.see(column.cell(&cells).as_text().unwrap_or_default(), number.get());
                     }
                     self.doubts.see(&cells, &watched, self.rows.len());
+                    for (slot, column) in self.roles.features.iter().enumerate() {
+                        let word = column.cell(&cells).missing_word().filter(|word| !word.is_empty());
+                        word.into_iter().for_each(|word| *self.missing.entry((slot, word)).or_default() += 1);
+                    }
                     self.add(index, &number, read_row)?;
                 }
                 Err(Error::Malformed(fault)) if params.skip_bad_rows && fault.row.is_some() => {
@@ -330,7 +337,7 @@ impl Contents {
                 listed(first)
             ));
         }
-        warnings.extend(self.missing_texts());
+        warnings.extend(self.missing_words());
         warnings.extend(self.doubts.validity(&self.fastest_rows()));
         let names = &self.roles.choice;
         warnings.extend(
@@ -388,22 +395,18 @@ impl Contents {
         fastest.values().map(|time| time.row as usize).collect()
     }
 
-    /// Returns a sentence for each feature with the text `None`, which is missing among numbers and a name among names.
-    fn missing_texts(&self) -> Vec<String> {
-        let of_feature = |(slot, feature): (usize, &Feature)| {
-            let is_none =
-                |row: &&TableRow| self.inputs[row.input as usize].split(SEPARATOR).nth(slot) == Some(NONE);
-            let count = self.rows.iter().filter(is_none).count();
-            let (name, is_number) = (quoted(&feature.name), feature.kind == FeatureKind::Numerical);
-            let sentence = match is_number {
-                true => format!("None is read as missing: column {name} (rows: {count})"),
-                false => {
-                    format!("None is a name in column {name} (rows: {count}); an empty cell would be missing")
-                }
-            };
-            (count > 0).then_some(sentence)
-        };
-        self.schema.features().iter().enumerate().filter_map(of_feature).collect()
+    /// Returns a sentence for each feature and word for a missing value. `None` is a name among names.
+    fn missing_words(&self) -> impl Iterator<Item = String> {
+        self.missing.iter().map(|((slot, word), count)| {
+            let feature = &self.schema.features()[*slot];
+            let name = quoted(&feature.name);
+            match *word == NONE && feature.kind == FeatureKind::Categorical {
+                true => format!(
+                    "{word} is a name in column {name} (rows: {count}); an empty cell would be missing"
+                ),
+                false => format!("{word} is read as missing: column {name} (rows: {count})"),
+            }
+        })
     }
 
     /// Returns a sentence about rows that give one choice on one input very different times.

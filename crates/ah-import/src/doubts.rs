@@ -17,16 +17,23 @@ const MOST_VALUES: usize = 16;
 const ABSENT: u8 = u8::MAX;
 
 /// Words in the name of a column that says whether a row is valid; a true value is good news.
-const GOOD_NAMES: [&str; 14] = [
-    "correct", "correctness", "valid", "validity", "validated", "ok", "pass", "passed", "success",
-    "successful", "succeeded", "verified", "verification", "completed",
+const GOOD_NAMES: [&str; 19] = [
+    "correct", "correctness", "valid", "validity", "validated", "ok", "pass", "passes", "passed", "success",
+    "successful", "succeeded", "verified", "verification", "completed", "converged", "finished", "matches",
+    "allclose",
 ];
 /// The same; a true value, a number but 0 or any text is bad news.
-const BAD_NAMES: [&str; 24] = [
+const BAD_NAMES: [&str; 28] = [
     "incorrect", "invalid", "invalidity", "error", "errors", "err", "exit", "exitcode", "returncode", "rc",
     "skip", "skipped", "timeout", "timedout", "fail", "failed", "failure", "wrong", "mismatch", "oom",
-    "crashed", "exception", "aborted", "reason",
+    "crashed", "exception", "aborted", "reason", "diverged", "killed", "signal", "memout",
 ];
+/// The state of a measured error, and of one that is NaN or infinite.
+const A_NUMBER: &str = "a number";
+const NO_NUMBER: &str = "NaN";
+/// Words in the name of a column that measures how wrong a result is.
+const ERROR_NAMES: [&str; 8] =
+    ["err", "error", "errors", "diff", "difference", "deviation", "residual", "norm"];
 /// The same; its values say what they mean.
 const NEUTRAL_NAMES: [&str; 7] = ["status", "disposition", "outcome", "verdict", "state", "check", "result"];
 /// Values that are good news in any column.
@@ -46,10 +53,11 @@ const DEVICES: [&str; 23] = [
     "processor", "machine", "hardware", "accelerator", "cudadevicename", "devicetype", "soc", "node",
     "hostname", "chip", "brandraw", "gputype", "gfx", "arch",
 ];
-/// Behind the name of a choice, these are a statistic of it.
-const STATISTICS: [&str; 14] = [
-    "mean", "median", "stddev", "cv", "min", "max", "p50", "p90", "p95", "p99", "avg", "average", "bigo",
-    "rms",
+/// Behind the name of a choice, these are a statistic of it, as a percentile is: `p50`, `p99.9`.
+const STATISTICS: [&str; 23] = [
+    "mean", "median", "stddev", "std", "cv", "min", "max", "avg", "average", "bigo", "rms", "best", "worst",
+    "total", "sum", "realtime", "cputime", "iterations", "itemspersecond", "bytespersecond", "error",
+    "samples", "gcallocrate",
 ];
 
 /// The values of the columns without a role, row by row.
@@ -102,7 +110,7 @@ impl Doubts {
                 Cell::List(list) => list.iter().find(|cell| Some(*cell) != list.first()).or(list.first()),
                 cell => Some(cell),
             };
-            let text = cell.and_then(Cell::as_text).unwrap_or_default();
+            let text = cell.map(|cell| watched.state(cell)).unwrap_or_default();
             let value = watched.values.get_index_of(text);
             let value = value.unwrap_or_else(|| watched.values.insert_full(text.to_owned()).0);
             watched.has_many = value == MOST_VALUES;
@@ -176,22 +184,47 @@ impl Doubts {
 }
 
 impl Watched {
+    /// Returns whether one of its words, or two behind each other as in `timed_out`, is one of these.
     fn has_word(&self, words: &[&str]) -> bool {
-        self.words.iter().any(|word| words.contains(&&**word))
+        let two = || self.words.windows(2).map(<[String]>::concat);
+        self.words.iter().any(|word| words.contains(&&**word)) || two().any(|word| words.contains(&&*word))
+    }
+
+    /// Returns the state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
+    fn state<'c>(&self, cell: &'c Cell) -> &'c str {
+        let text = cell.as_text().unwrap_or_default();
+        if !self.has_word(&ERROR_NAMES) {
+            return text;
+        }
+        match ah_types::number(text) {
+            Some(x) if !x.is_finite() => NO_NUMBER,
+            Some(x) if x.fract() != 0.0 => A_NUMBER,
+            Some(_) => text,
+            None => cell.missing_word().filter(|word| *word == NO_NUMBER).unwrap_or(text),
+        }
+    }
+
+    /// Returns whether its numbers measure something, so that they are no states.
+    fn is_measured(&self) -> bool {
+        let is_fraction = |value: &String| ah_types::number(value).is_some_and(|x| x.fract() != 0.0);
+        self.values.iter().any(|value| value == A_NUMBER || is_fraction(value))
     }
 
     fn is_about_validity(&self) -> bool {
         let is_named =
             self.has_word(&GOOD_NAMES) || self.has_word(&BAD_NAMES) || self.has_word(&NEUTRAL_NAMES);
-        // A margin of error is no error.
-        let is_measured =
-            self.values.iter().any(|value| ah_types::number(value).is_some_and(|x| x.fract() != 0.0));
-        let is_state = |value: &String| BAD_VALUES.contains(&&*value.to_lowercase());
-        (is_named && !is_measured) || self.values.iter().any(is_state)
+        let is_bad = |value: &String| value == NO_NUMBER || BAD_VALUES.contains(&&*value.to_lowercase());
+        // A margin of error is no error, unless it is no number.
+        is_named && !self.is_measured() || self.values.iter().any(is_bad)
     }
 
     /// Returns whether a value is good news, if the words say so.
     fn is_good(&self, value: &str) -> Option<bool> {
+        if self.is_measured()
+            && (value == A_NUMBER || value == NO_NUMBER || ah_types::number(value).is_some())
+        {
+            return Some(value != NO_NUMBER);
+        }
         let value = value.to_lowercase();
         if GOOD_VALUES.contains(&&*value) || BAD_VALUES.contains(&&*value) {
             return Some(GOOD_VALUES.contains(&&*value));
@@ -213,6 +246,14 @@ fn is_name(value: &str) -> bool {
     !value.is_empty() && ah_types::number(value).is_none()
 }
 
+/// Returns whether the end of a name is a statistic: ` (p99)`, `_mean`, `/real_time`.
+fn is_statistic(end: &str) -> bool {
+    let word: String = end.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let is_percentile =
+        word.strip_prefix('p').is_some_and(|rest| rest.len() > 1 && rest.bytes().all(|b| b.is_ascii_digit()));
+    is_percentile || STATISTICS.contains(&&*word)
+}
+
 /// Returns a word for a shell.
 fn shell(word: &str) -> String {
     if word.bytes().all(|b| b.is_ascii_alphanumeric() || b"=!_-./".contains(&b)) && !word.contains('!') {
@@ -226,9 +267,8 @@ pub fn statistics(choices: &IndexSet<String>, column: &str) -> Option<String> {
     let of = |name: &str| {
         let is_statistic = |at: usize| {
             let (before, end) = name.split_at(at);
-            let word = end.trim_start_matches(['_', '/', '.', '-', ' ']);
             let is_one = end.starts_with([':', '·', '@'])
-                || word != end && STATISTICS.contains(&&*word.to_lowercase());
+                || end.starts_with(['_', '/', '.', '-', ' ', '(', '[']) && is_statistic(end);
             (is_one && choices.contains(before)).then(|| before.to_owned())
         };
         name.char_indices().skip(1).find_map(|(at, _)| is_statistic(at))

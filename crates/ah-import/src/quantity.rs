@@ -73,22 +73,26 @@ fn prefix(text: &str) -> Option<f64> {
     }
 }
 
+/// Returns an amount that a word names, empty for runs of the choice, and how many of it: `GB`, `Mops`.
+fn known_amount(word: &str) -> Option<(&'static str, f64)> {
+    // A bit and a byte differ in the case of one letter.
+    let words: [(&[&str], &str); 7] = [
+        (&["bytes", "Bytes", "byte", "Byte", "B"], "B"),
+        (&["bits", "Bits", "bit", "Bit", "b"], "b"),
+        (&["FLOPs", "FLOPS", "flops", "Flops", "FLOP", "Flop", "flop", "FLops"], "flop"),
+        (&["items", "Items", "item"], "items"),
+        (&["elements", "elem", "elems", "Elem"], "elements"),
+        (&["tokens", "Tokens", "token", "tok", "toks"], "tokens"),
+        (&["ops", "op", "Ops", "Op", "OPS", "OP", "calls", "requests", "Hz", "hz", "HZ"], ""),
+    ];
+    let known = words.iter().flat_map(|(words, name)| words.iter().map(move |word| (*word, *name)));
+    known.filter_map(|(end, name)| Some((name, prefix(word.strip_suffix(end)?)?))).next()
+}
+
 impl Rate {
     fn new(amount: &str, per: Unit, text: &str) -> Self {
-        // A bit and a byte differ in the case of one letter.
-        let words: [(&[&str], &str); 7] = [
-            (&["bytes", "Bytes", "byte", "Byte", "B"], "B"),
-            (&["bits", "Bits", "bit", "Bit", "b"], "b"),
-            (&["FLOPs", "FLOPS", "flops", "Flops", "FLOP", "Flop", "flop", "FLops"], "flop"),
-            (&["items", "Items", "item"], "items"),
-            (&["elements", "elem", "elems", "Elem"], "elements"),
-            (&["tokens", "Tokens", "token", "tok", "toks"], "tokens"),
-            (&["ops", "op", "Ops", "Op", "OPS", "OP", "calls", "requests", "Hz", "hz", "HZ"], ""),
-        ];
-        let known = words.iter().flat_map(|(words, name)| words.iter().map(move |word| (*word, *name)));
-        let found = known.filter_map(|(word, name)| Some((name, prefix(amount.strip_suffix(word)?)?))).next();
         let lower = amount.to_lowercase();
-        let (amount, factor) = match found {
+        let (amount, factor) = match known_amount(amount) {
             _ if RUNS.contains(&&*lower) => ("", 1.0),
             Some(found) => found,
             None => (&*lower, 1.0),
@@ -226,7 +230,14 @@ impl Named {
         };
         let (word, last) = (words[at], &lower[at]);
         let is_two_letters = last.len() == 2 && last.ends_with('s') && last.is_ascii();
+        // `MiB` is two words.
+        let before = name.rfind(word).map(|at| name[..at].trim_end_matches(|c: char| !c.is_alphanumeric()));
+        let before = before.and_then(|text| text.rsplit(|c: char| !c.is_alphanumeric()).next());
         match (Unit::of_word(word), Rate::of_word(word)) {
+            // `GB_s` is written for GB/s; `run_s` has the seconds of a run.
+            (Some(unit), _) if unit == Unit::S && before.is_some_and(is_amount) => {
+                quantity(Quantity::Rate(Rate::new(before.unwrap_or_default(), unit, column)))
+            }
             (Some(unit), _) => quantity(Quantity::Time(unit)),
             (_, Some(rate)) => quantity(Quantity::Rate(rate)),
             _ if is_two_letters || NO_TIMES.contains(&&**last) => Self::Question(word.to_owned()),
@@ -238,6 +249,14 @@ impl Named {
             _ => Self::Nothing,
         }
     }
+}
+
+/// Returns whether a word counts what is done, so that `s` behind it makes a rate. One run, `op`, and single letters do not.
+fn is_amount(word: &str) -> bool {
+    let is_known = known_amount(word).is_some_and(|(amount, _)| !amount.is_empty());
+    let lower = word.to_lowercase();
+    word.len() > 1 && is_known
+        || lower.ends_with('s') && (known_amount(word).is_some() || RUNS.contains(&&*lower))
 }
 
 fn is_statistic(word: &str) -> bool {
@@ -365,6 +384,8 @@ mod tests {
             ("median.nanos", 1e-6),
             ("elapsed_h", 3.6e6),
             ("gemm_s", 1e3),
+            ("run_s", 1e3),
+            ("step_ms", 1.0),
             ("time in ms", 1.0),
         ] {
             let found = Named::of(name);
@@ -396,6 +417,11 @@ mod tests {
             "samples/s",
             "req per sec",
             "images_per_sec",
+            "GB_s",
+            "bandwidth_MiB_s",
+            "ops_s",
+            "tokens_sec",
+            "mem GB s",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");

@@ -122,7 +122,7 @@ fn write(
     text: &mut String,
 ) -> Result<Option<FeatureKind>, Fault> {
     let cell = column.cell(cells);
-    if *cell == Cell::Missing {
+    if matches!(cell, Cell::Missing(_)) {
         return Ok(None);
     }
     let fault =

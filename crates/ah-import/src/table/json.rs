@@ -153,7 +153,7 @@ fn of_records(
     let rest = records.flat_map(move |record| rows(record, &mut Defaults::default()));
     let rows = first.into_iter().chain(rest).map(move |row| {
         let (number, mut row) = row?;
-        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, Cell::from)).collect();
+        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing(""), Cell::from)).collect();
         Ok(Row { number, cells })
     });
     Ok(Table { columns, may_group: false, defaults, preset, rows: Box::new(rows) })

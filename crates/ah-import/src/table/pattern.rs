@@ -80,7 +80,7 @@ pub fn split(
         };
         let parts: Vec<Cell> = groups
             .iter()
-            .map(|group| found.name(group).map_or(Cell::Missing, |part| part.as_str().into()))
+            .map(|group| found.name(group).map_or(Cell::Missing(""), |part| part.as_str().into()))
             .collect();
         cells.extend(parts);
         Some(Ok(Row { number, cells }))

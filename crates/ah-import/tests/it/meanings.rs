@@ -276,3 +276,59 @@ fn two_devices_are_two_devices() {
     (params.only_where, params.device_capa) = (Vec::new(), Some((9, 0)));
     assert_eq!(rows(&folder, &params), "1,a,2; 1,b,3");
 }
+
+#[test]
+fn a_word_for_a_missing_value_is_said() {
+    let folder = Folder::new();
+    let mut params =
+        table(&folder, "n,act,way,ms\n1,relu,a,2\n1,NA,a,3\n2,null,a,4\nnan,relu,a,5\n3,,a,6\n", "ms");
+    params.features = names("n,act");
+    let (log, warnings) = read(&folder, &params);
+    assert_eq!(log, "1,relu,a,2; 1,,a,3; 2,,a,4; ,relu,a,5; 3,,a,6");
+    assert_snapshot!(warnings.join("\n"), @r#"
+    NaN is read as missing: column "n" (rows: 1)
+    NA is read as missing: column "act" (rows: 1)
+    null is read as missing: column "act" (rows: 1)
+    "#);
+}
+
+#[test]
+fn an_error_that_is_no_number_belongs_to_a_wrong_result() {
+    let folder = Folder::new();
+    let warning = |column: &str, bad: &str, good: &str| {
+        let row = |n: u32| format!("{n},plain,5,{good}{n}\n{n},hasty,1,{bad}\n");
+        let rows: String = (1..30).map(row).collect();
+        let params = table(&folder, &format!("n,way,ms,{column}\n{rows}"), "ms");
+        read(&folder, &params).1.into_iter().next().unwrap_or_default()
+    };
+    assert_snapshot!(warning("max_abs_err", "NaN", "0.00"), @r#"column "max_abs_err" is "NaN" in rows with the least time of their input (inputs: 29). If such rows failed, give --failed-where max_abs_err=NaN; if they are no measurements, --where 'max_abs_err!=NaN'"#);
+    let mut params = table(&folder, "n,way,ms,err\n1,a,5,0.5\n1,b,1,NaN\n1,c,2,inf\n", "ms");
+    params.failed_where = names("err=NaN");
+    assert_eq!(rows(&folder, &params), "1,a,5; 1,b,inf; 1,c,2");
+    // Many numbers, none of which says anything.
+    assert_eq!(warning("max_abs_err", "0.3", "0.00"), "");
+    assert_eq!(warning("temperature", "NaN", "0.00"), "");
+    for (column, bad, good) in [("timed_out", "True", "False"), ("converged", "false", "true")] {
+        let rows: String = (1..30).map(|n| format!("{n},plain,5,{good}\n{n},hasty,1,{bad}\n")).collect();
+        let params = table(&folder, &format!("n,way,ms,{column}\n{rows}"), "ms");
+        let first = read(&folder, &params).1.into_iter().next().unwrap_or_default();
+        assert!(first.contains(&format!("--failed-where {column}={bad}")), "{first}");
+    }
+}
+
+#[test]
+fn statistics_of_a_choice_are_no_choices() {
+    let folder = Folder::new();
+    for end in ["_mean", " (p99)", "/real_time", "[p99.9]", ":max", ".BigO"] {
+        let params = table(&folder, &format!("n,way,ms\n1,a,2\n1,a{end},3\n"), "ms");
+        let warnings = read(&folder, &params).1;
+        assert!(
+            warnings.iter().any(|warning| warning.contains("look like statistics")),
+            "{end}: {warnings:?}"
+        );
+    }
+    for end in ["_simd", "(n=4)", "/unstable", "2", " p"] {
+        let params = table(&folder, &format!("n,way,ms\n1,a,2\n1,a{end},3\n"), "ms");
+        assert_eq!(read(&folder, &params).1, Vec::<String>::new(), "{end}");
+    }
+}

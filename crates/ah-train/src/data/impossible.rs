@@ -14,6 +14,9 @@ use rustc_hash::FxHashSet;
 const CLOCK_CYCLE: f64 = 1e-7;
 /// How many times off a time must be. A quadratic sort beside others is 100 times slower on the longest of lists.
 const FAR: f64 = 1e4;
+/// The greatest time may be a limit of time where it is this many times any other one, on as many inputs as [`LIMITED`].
+const ABOVE: f64 = 10.0;
+const LIMITED: usize = 3;
 /// At most one of so many times of a choice is impossible: where there are more, they are a part of the truth.
 const ONE_OF: usize = 20;
 
@@ -24,6 +27,8 @@ pub struct Impossible {
     pub left_out: Vec<Sample>,
     /// Times that stand for a failure, and how often each does.
     pub sentinels: Vec<(f64, usize)>,
+    /// The greatest time, and the number of inputs, where it may stand for a failure or a time limit.
+    pub limit: Option<(f64, usize)>,
 }
 
 impl Impossible {
@@ -39,13 +44,18 @@ impl Impossible {
                 quoted(text(first.input)),
             )
         });
+        // A table may have them in another unit.
+        let instead = "write inf there, or import the table with --failed=VALUE, as the table has it";
         let failures = self.sentinels.iter().map(|(time, count)| {
+            format!("the time {time:e} ms occurs {count} times, far above all others, so it counts as a failure; {instead}")
+        });
+        let limit = self.limit.map(|(time, inputs)| {
             format!(
-                "the time {time:e} occurs {count} times, far above all others, so it counts as a failure; write inf there, or import \
-                 the table with --failed={time:e}"
+                "the greatest time, {time} ms, is exactly the same on {inputs} inputs, and {ABOVE} or more times all others; if it stands for \
+                 a failure or a limit of time, {instead}"
             )
         });
-        named.into_iter().chain(failures).collect()
+        named.into_iter().chain(failures).chain(limit).collect()
     }
 }
 
@@ -54,6 +64,7 @@ pub fn take_out(samples: &mut Vec<Sample>, choices: usize) -> Impossible {
     let mut found = Impossible { sentinels: sentinels(samples), ..Impossible::default() };
     let is_sentinel = |time: f64| found.sentinels.iter().any(|(sentinel, _)| *sentinel == time);
     samples.iter_mut().filter(|s| is_sentinel(s.feedback)).for_each(|s| s.feedback = f64::INFINITY);
+    found.limit = limit(samples);
     let far = far_off(samples, choices);
     let mut at = 0;
     samples.retain(|sample| {
@@ -91,6 +102,16 @@ fn sentinels(samples: &[Sample]) -> Vec<(f64, usize)> {
         }
         limit = most;
     }
+}
+
+/// Returns the greatest time and the number of its inputs, where many have exactly it, far above all other times.
+fn limit(samples: &[Sample]) -> Option<(f64, usize)> {
+    let below =
+        |limit: f64| samples.iter().map(|s| s.feedback).filter(move |time| *time < limit).fold(0.0, f64::max);
+    let most = below(f64::INFINITY);
+    let inputs: FxHashSet<u32> = samples.iter().filter(|s| s.feedback == most).map(|s| s.input).collect();
+    let is_far = below(most) > 0.0 && most >= ABOVE * below(most);
+    (is_far && inputs.len() >= LIMITED).then_some((most, inputs.len()))
 }
 
 /// Returns the positions of the samples that are far off, ascending.
@@ -188,6 +209,18 @@ mod tests {
             );
             assert!(found.sentinels.is_empty());
         }
+    }
+
+    #[test]
+    fn the_greatest_time_of_many_inputs_may_be_a_limit() {
+        let log = |limit: f64, every: u32| {
+            let at = |input: u32, choice, time| {
+                if input.is_multiple_of(every) && choice == 1 { limit } else { time }
+            };
+            take_out(&mut samples(60, at), 2).limit
+        };
+        assert_eq!(log(65.0, 4), Some((65.0, 15)));
+        assert_eq!((log(65.0, 40), log(6.0, 4)), (None, None), "two inputs; five times the others");
     }
 
     #[test]

@@ -41,8 +41,8 @@ pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
                 sizes[*choice] = *size as f64;
             }
         }
-        let differ = sizes.windows(2).any(|pair| pair[0] != pair[1]);
-        differ.then(|| Dimension { slot, tiles: Some((key.clone(), sizes)) })
+        let is_tiled = sizes.iter().any(|&size| size > 1.0);
+        is_tiled.then(|| Dimension { slot, tiles: Some((key.clone(), sizes)) })
     };
     let mut dimensions: Vec<Dimension> = whole.iter().filter_map(dimension).take(MAX_DIMENSIONS).collect();
     if !dimensions.is_empty() && whole.len() < MAX_DIMENSIONS {

@@ -85,3 +85,29 @@ fn a_choice_that_few_inputs_time_is_taken_where_it_is_best() {
     let found = costs.cost(&costs.class(&values[..]).unwrap().rows[choice.index()], &values[..], 3);
     assert!((found / time(2, shape) - 1.0).abs() < 0.03, "{found} {}", time(2, shape));
 }
+
+#[test]
+fn a_tile_that_all_choices_share_pads_too() {
+    let columns = [4, 6, 12];
+    let time = |choice: usize, [m, k, n]: [u32; 3]| {
+        let work = f64::from(m.next_multiple_of(8)) * f64::from(n.next_multiple_of(columns[choice]));
+        2e-5 + 3e-7 * work + (1.6e-8 + 1e-9 * choice as f64) * work * f64::from(k)
+    };
+    let rows = (0..100).flat_map(|input| {
+        let shape @ [m, k, n] = shape(input, 3.0, 300.0);
+        (0..3).map(move |choice| {
+            format!("{m},{k},{n},kernel=a_mr=8_nr={},{}\n", columns[choice], time(choice, shape))
+        })
+    });
+    let run = Run::new();
+    run.write("train.txt", HEAD.to_owned() + &rows.collect::<String>());
+    let (code, _, err) = run.train(&["train.txt"]);
+    assert_eq!(code, 0, "{err}");
+    let model = Model::read(&run.path("model.json")).unwrap();
+    let costs = model.costs.as_ref().expect("a formula");
+    let choice = model.choice_id("kernel=a_mr=8_nr=6").unwrap();
+    let shape = [9, 100, 90];
+    let values: [Value; 3] = shape.map(|x: u32| x.into());
+    let found = costs.cost(&costs.class(&values[..]).unwrap().rows[choice.index()], &values[..], 3);
+    assert!((found / time(1, shape) - 1.0).abs() < 0.03, "{found} {}", time(1, shape));
+}

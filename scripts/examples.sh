@@ -23,6 +23,12 @@ else
   echo "SKIPPED: examples/arrow_selection builds arrow for minutes; ARROW=1 builds it"
 fi
 
+if [ -n "${TRACT-}" ]; then
+  python3 examples/tract_linalg/cost_model.py judge "$TRACT" --seeds 1
+else
+  echo "SKIPPED: examples/tract_linalg reads the timings in a checkout of tract; TRACT=FOLDER judges it"
+fi
+
 cd examples/faer_qr
 cargo fmt --all --check
 cargo clippy --release --quiet --all-targets --features measure -- -D warnings

@@ -18,7 +18,7 @@ def learned():
     today = [pattern.search(open(host.__file__, encoding="utf-8").read())[0] for pattern in (TABLE, LOOP)]
     memory, few = today[0].partition("= ")[2], today[1].removeprefix("if ").removesuffix(":")
     host.isin_way = isin_way
-    ask = "isin_way.choose(n=ar1.size, tests=ar2.size, span=ar2_range, itemsize=ar2.itemsize)"
+    ask = "isin_way.choose(n=ar1.size, tests=ar2.size, span=ar2_range)"
     return changed(
         table=f'(way := {ask}) == "table" or (way not in ("loop", "sort") and {memory})',
         loop=f'way == "loop" or (way != "sort" and ({few}))',

@@ -125,13 +125,29 @@ pub struct Params {
     /// With `--ranking`, every leaf ranks these choices.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub always_included: Vec<String>,
-    /// The milliseconds that computing a feature takes, by name: of the log, and of the table `[feature_ms]` of a file, never of `[training]`.
-    #[cfg_attr(feature = "cli", arg(skip))]
+    /// The nanoseconds that a program takes to get a feature before it asks, such as `rows=20,entropy=4000`. They replace the
+    /// milliseconds of the log and of the table `[feature_ms]` of a file.
+    #[cfg_attr(feature = "cli", arg(long = "feature-ns", value_name = "FEATURE=NS,...", value_parser = feature_ns, default_value = "", hide_default_value = true))]
     pub feature_ms: BTreeMap<String, f64>,
     /// An optimization file that replaces the built-in one of the log's name.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
     #[serde(skip)]
     pub optimization: Option<PathBuf>,
+}
+
+/// Reads the nanoseconds of features, as milliseconds.
+#[cfg(feature = "cli")]
+fn feature_ns(text: &str) -> Result<BTreeMap<String, f64>, String> {
+    let read = |part: &str| {
+        let (name, ns) = part.rsplit_once('=')?;
+        Some((name.to_owned(), ns.parse::<f64>().ok().filter(|ns| *ns >= 0.0 && ns.is_finite())? / 1e6))
+    };
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            read(part).ok_or_else(|| format!("{part:?}: expected FEATURE=NS, with 0 or more nanoseconds"))
+        })
+        .collect()
 }
 
 /// The learners by name.

@@ -189,12 +189,17 @@ pub fn usual(promise: PromiseMode, share: Option<f64>) -> Params {
 
 /// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
 fn call_site(dataset: &Dataset, settings: &mut Settings) -> CallSite {
-    let declared = &dataset.optimization.feature_ms;
+    let [declared, given] = [&dataset.optimization.feature_ms, &dataset.settings.feature_ms];
     let collection = dataset.metadata.collection.as_ref();
     let mut feature_ms = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
     feature_ms.extend(declared.clone());
-    let from = if declared.is_empty() { Origin::Log } else { Origin::Optimization };
-    settings.add_layer(&Params { feature_ms, ..Params::default() }, from);
+    feature_ms.extend(given.clone());
+    let from = match (given.is_empty(), declared.is_empty()) {
+        (false, _) => Origin::Flag,
+        (true, false) => Origin::Optimization,
+        (true, true) => Origin::Log,
+    };
+    settings.replace(&Params { feature_ms, ..Params::default() }, from);
     let is_named = !dataset.settings.targets.is_empty();
     CallSite::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
 }

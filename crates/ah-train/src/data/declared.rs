@@ -1,6 +1,6 @@
 //! The optimization of a log, and the features that it declares.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ah_model::shown::listed;
@@ -57,15 +57,28 @@ pub fn optimization(
             optimization.name
         )));
     }
-    check_feature_ms(&optimization, &log.schema)?;
+    check_feature_ms(&optimization, &params.feature_ms, &log.schema)?;
     Ok((optimization, training, ad_hoc))
 }
 
 /// Checks the times of features.
-fn check_feature_ms(optimization: &Optimization, logged: &Schema) -> Result<(), Error> {
-    let known = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str()).collect();
+fn check_feature_ms(
+    optimization: &Optimization,
+    given: &BTreeMap<String, f64>,
+    logged: &Schema,
+) -> Result<(), Error> {
+    let known = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str());
+    let known: BTreeSet<&str> = known.collect();
+    let unknown = given.keys().find(|name| !known.contains(name.as_str()));
+    if let Some(unknown) = unknown {
+        return Err(Error::parameter(
+            "feature_ns",
+            format!("one of {}", listed(&known)),
+            format!("{unknown:?}"),
+        ));
+    }
     for (name, ms) in &optimization.feature_ms {
-        if !BTreeSet::contains(&known, name.as_str()) {
+        if !known.contains(name.as_str()) {
             return Err(unknown_feature(&optimization.name, "feature_ms", name, &known));
         }
         if !(*ms >= 0.0 && ms.is_finite()) {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use ah_model::shown::listed;
-use ah_model::{Device, Features, Model, Purpose, Target};
+use ah_model::{Device, FeatureKind, Features, Model, Purpose, Target};
 use ah_types::log::Metadata;
 
 use super::added::Overhead;
-use super::decision_time::{self, VisitedParts};
+use super::decision_time::{self, Arguments, VisitedParts};
 use super::footprint::Footprint;
 
 /// How a program asks a model.
@@ -17,8 +17,11 @@ pub struct CallSite {
     pub targets: Vec<Target>,
     /// The nanoseconds of a small decision where the choices were measured, by language, as the log has them.
     decision_ns: BTreeMap<String, f64>,
-    /// The slots of the logged features that take time, with the milliseconds, the most expensive first.
+    /// The slots of the logged features of a known time, with the milliseconds, the most expensive first.
     pub feature_ms: Vec<(usize, f64)>,
+    /// What a call passes, and the names of the features of an unknown time.
+    arguments: Arguments,
+    untimed: Vec<String>,
     /// True if the heuristic tests the range of each feature that it reads before it decides.
     pub tests_range: bool,
     /// True if the device runs while the host decides.
@@ -40,10 +43,13 @@ impl CallSite {
         let is_gpu = is_gpu(metadata);
         // SpMV formats on a V100 take 5 us and more, and a decision that overlaps costs nothing there.
         let overlaps = is_gpu.unwrap_or(!is_named);
+        let (feature_ms, arguments, untimed) = by_slot(feature_ms, features);
         Self {
             targets: targets.to_vec(),
             decision_ns: metadata.collection.as_ref().map(|c| c.decision_ns.clone()).unwrap_or_default(),
-            feature_ms: by_slot(feature_ms, features),
+            feature_ms,
+            arguments,
+            untimed,
             tests_range: false,
             overlaps,
             is_guess: overlaps && is_gpu.is_none(),
@@ -58,10 +64,13 @@ impl CallSite {
             feature_ms.extend(collection.feature_ms.clone());
             decision_ns.extend(collection.decision_ns.clone());
         }
+        let (feature_ms, arguments, untimed) = by_slot(&feature_ms, &model.features);
         Self {
             targets: targets.clone(),
             decision_ns,
-            feature_ms: by_slot(&feature_ms, &model.features),
+            feature_ms,
+            arguments,
+            untimed,
             tests_range: model.precondition.is_some(),
             overlaps: is_gpu(metadata).unwrap_or(*overlaps),
             is_guess: false,
@@ -84,16 +93,29 @@ impl CallSite {
         let decides = parts.splits > 0.0 || parts.rows > 0.0;
         let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
         let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
+        Overhead { ms: features_ms + self.decision_ms(parts), overlaps: self.overlaps }
+    }
+
+    /// Returns the milliseconds that reading the features of an unknown time takes in the slowest target.
+    pub fn reading_ms(&self) -> f64 {
+        let one = VisitedParts { splits: 1.0, ..VisitedParts::default() };
+        let arguments = Arguments { numbers: 0.0, categories: 0.0, ..self.arguments };
+        self.decision_ms(&one) - Self { arguments, ..self.clone() }.decision_ms(&one)
+    }
+
+    /// Returns the milliseconds of a decision in the slowest target.
+    fn decision_ms(&self, parts: &VisitedParts) -> f64 {
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
-        let ms = waited_for.map(|&t| features_ms + decision_time::milliseconds(t, parts, &self.decision_ns));
-        Overhead { ms: ms.fold(0.0, f64::max), overlaps: self.overlaps }
+        let ms =
+            waited_for.map(|&t| decision_time::milliseconds(t, &self.arguments, parts, &self.decision_ns));
+        ms.fold(0.0, f64::max)
     }
 
     /// Returns the milliseconds that a run waits for testing both ends of the range of this number of features.
     pub fn range_tests_ms(&self, features: usize) -> f64 {
-        let parts = VisitedParts { splits: 2.0 * features as f64, ..VisitedParts::default() };
-        let Overhead { ms, overlaps } = self.overhead(&Footprint::default(), &parts);
-        if overlaps { 0.0 } else { ms }
+        let [one, tests] = [1.0, 1.0 + 2.0 * features as f64]
+            .map(|splits| self.decision_ms(&VisitedParts { splits, ..VisitedParts::default() }));
+        if self.overlaps { 0.0 } else { tests - one }
     }
 
     /// Returns whether every program that asks says which choices it can run.
@@ -116,13 +138,28 @@ impl CallSite {
             ));
         }
         let languages = decision_time::by_our_table(&self.targets, &self.decision_ns);
-        (!languages.is_empty()).then(|| {
+        let unit = (!languages.is_empty()).then(|| {
             format!(
                 "the log has no time of a decision in {} (decision_ns), so a table of another machine prices it; ah-collect \
                  and the Python worker log it",
                 listed(languages)
             )
-        })
+        });
+        // Who measures in Rust reads fields.
+        let features = self.of_features().filter(|_| unit.is_some() || self.reading_ms() > 0.0);
+        unit.into_iter().chain(features).reduce(|unit, features| format!("{unit}; {features}"))
+    }
+
+    /// Returns a sentence for the user where the log does not say how long its features take.
+    fn of_features(&self) -> Option<String> {
+        let name = self.untimed.first()?;
+        let counted = match self.reading_ms() {
+            0.0 => "nothing; a program that computes them waits longer".to_owned(),
+            ms => format!("{:.0} ns (a.shape[0], str(a.dtype))", ms * 1e6),
+        };
+        Some(format!(
+            "reading the features counts as {counted}: --feature-ns {name}=20,... says what it takes"
+        ))
     }
 }
 
@@ -133,11 +170,19 @@ fn is_gpu(metadata: &Metadata) -> Option<bool> {
     named.or_else(|| (metadata.device_capa != (0, 0)).then_some(true))
 }
 
-/// Returns the times of the logged features that take some, the most expensive first.
-fn by_slot(feature_ms: &BTreeMap<String, f64>, features: &Features) -> Vec<(usize, f64)> {
-    let timed = feature_ms.iter().filter(|(_, ms)| **ms > 0.0);
-    let mut by_slot: Vec<_> =
-        timed.filter_map(|(name, ms)| Some((features.base().slot(name)?, *ms))).collect();
+/// Returns the known times of the logged features, the most expensive first, and what a call passes.
+fn by_slot(
+    feature_ms: &BTreeMap<String, f64>,
+    features: &Features,
+) -> (Vec<(usize, f64)>, Arguments, Vec<String>) {
+    let logged = features.base().features();
+    let (timed, untimed): (Vec<_>, Vec<_>) =
+        (0..logged.len()).partition(|&slot| feature_ms.contains_key(&logged[slot].name));
+    let is_category = |slot: &&usize| logged[**slot].kind == FeatureKind::Categorical;
+    let categories = untimed.iter().filter(is_category).count() as f64;
+    let arguments =
+        Arguments { all: logged.len() as f64, numbers: untimed.len() as f64 - categories, categories };
+    let mut by_slot: Vec<_> = timed.into_iter().map(|slot| (slot, feature_ms[&logged[slot].name])).collect();
     by_slot.sort_by(|a, b| b.1.total_cmp(&a.1));
-    by_slot
+    (by_slot, arguments, untimed.into_iter().map(|slot| logged[slot].name.clone()).collect())
 }

@@ -52,7 +52,14 @@ pub fn taken(trained: &TrainedModel) -> String {
         Some(_) => Rung { leaves: 1, boosted_trees: 0, on_formula: false, asking_ms: 0.0, ..rung.clone() },
         None => Rung { leaves, ..rung.clone() },
     };
-    format!("Size: {} ({}){why}.\n", name(&shipped), decision(&shipped))
+    let call_site = &trained.plan.call_site;
+    let reading = match call_site.reading_ms() {
+        ms if ms > 0.0 && shipped.asking_ms > 0.0 => {
+            format!(", {} of it to read the features", microseconds(ms * 1e3))
+        }
+        _ => String::new(),
+    };
+    format!("Size: {} ({}{reading}){why}.\n", name(&shipped), decision(&shipped))
 }
 
 /// Returns the mean time of a decision, the features included.

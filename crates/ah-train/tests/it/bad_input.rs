@@ -71,7 +71,7 @@ fn logs_that_are_refused() {
 fn flags_that_are_refused() {
     let run = Run::new();
     run.write("a.txt", log(20));
-    let cases: [(&str, &[&str]); 11] = [
+    let cases: [(&str, &[&str]); 14] = [
         ("--max-risk 2", &["--max-risk", "2"]),
         ("--max-slowdown 0.5", &["--max-slowdown"]),
         ("--max-choices 1", &["--max-choices"]),
@@ -82,6 +82,9 @@ fn flags_that_are_refused() {
         ("--threads 1025", &["--threads", "is not in 1..=1024"]),
         ("--threads 20000", &["--threads", "is not in 1..=1024"]),
         ("--fallback no", &["unknown choice \"no\"", "orig", "pad"]),
+        ("--feature-ns m", &["--feature-ns", "\"m\": expected FEATURE=NS"]),
+        ("--feature-ns m=-1", &["--feature-ns", "\"m=-1\": expected FEATURE=NS", "0 or more"]),
+        ("--feature-ns mm=1", &["--feature-ns", "\"mm\""]),
         ("--target rust,c,rust", &["--target", "each target once", "rust twice"]),
     ];
     for (flags, parts) in cases {

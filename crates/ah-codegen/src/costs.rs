@@ -16,7 +16,7 @@ use crate::text::shown;
 /// The longest name of a number.
 const LONGEST: usize = 160;
 /// Variables of the printed function.
-const OWN: &str = "at cost costs first i ok row";
+const OWN: &str = "at best choice cost costs factors first i least leaf ok row";
 
 /// The code of a cost formula.
 pub struct CostCode {

@@ -24,7 +24,7 @@ const WORDS: &str = "\
 /// Names of the file itself.
 const NAMES: &str = "\
     c math sort bits Choice Context Choose ChooseAmong Ranked DeviceMismatch names entry entries ends nodes rankings ranking leaf \
-    columns pick isEligible either log2 log2Coefficients ctz divide modulo minimum maximum boostedColumns thresholds masks firstRows \
+    columns pick isEligible either log2 log2Coefficients ctz divide modulo minimum maximum factors costs costTable boostedColumns thresholds masks firstRows \
     rows choice values ok";
 
 /// Packages of Go's library, which programs import beside this one.

@@ -33,7 +33,7 @@ pub type Ranking = Vec<(ChoiceId, bool)>;
 pub struct Planned {
     /// `choose`, or with tables the steps that decline and those of the columns.
     pub body: Body,
-    /// With rankings: the function that finds the ranking.
+    /// With rankings or factors: the function that finds their number.
     pub leaf: Body,
     /// The distinct rankings of leaves.
     pub rankings: Vec<Ranking>,
@@ -45,6 +45,9 @@ pub struct Planned {
     pub given: BTreeSet<usize>,
     pub leaves: usize,
     pub tables: Option<TableCode>,
+    /// The distinct factors of leaves, one for each choice, where a loop over a cost formula decides: infinite for a choice that is not
+    /// taken there.
+    pub factors: Vec<Vec<f64>>,
     /// The cost formula.
     pub costs: Option<CostCode>,
     /// The steps before the conditions, and by condition its code and the choices that need it.
@@ -68,6 +71,14 @@ impl Planned {
     /// Returns whether the file adds up trees.
     pub fn is_boosted(&self) -> bool {
         self.tables.as_ref().is_some_and(|code| !code.tables.boosters.first_rows.is_empty())
+    }
+
+    /// Returns whether `choose` reads a feature of the input.
+    pub fn reads_input(&self) -> bool {
+        let has_costs = self.costs.as_ref().is_some_and(|code| code.reads_input);
+        let decides_in_parts = self.tables.is_some() || !self.factors.is_empty();
+        self.body.reads_input
+            || decides_in_parts && (has_costs || self.leaf.reads_input || self.conditions.0.reads_input)
     }
 
     /// Returns the helpers that the code calls.
@@ -99,7 +110,11 @@ impl Request<'_> {
                 planned.leaves += usize::from(is_choice);
             });
         }
-        if !is_small || planned.leaves > MOST_LEAVES {
+        if is_on_formula {
+            self.with_factors(syntax, names, &mut planned);
+        }
+        let has_factors = !planned.factors.is_empty();
+        if !has_factors && (!is_small || planned.leaves > MOST_LEAVES) {
             planned.reads.clear();
             self.with_tables(syntax, names, &mut planned);
         } else if self.ranked {
@@ -115,7 +130,7 @@ impl Request<'_> {
             let log2 = planned.is_boosted().then_some("log2()");
             planned.reads.extend(log2.into_iter().chain(["math()"]).map(str::to_owned));
         }
-        if self.ranked || planned.tables.is_some() {
+        if self.ranked || planned.tables.is_some() || has_factors {
             self.with_conditions(syntax, names, &mut planned);
         }
         let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);
@@ -129,19 +144,40 @@ impl Request<'_> {
         planned
     }
 
+    /// Makes a tree on a formula what people read: the function of its leaves, and a factor of the formula for each choice there. A
+    /// program that asks for rankings, a promise, and a condition on the fallback, which always runs, need tables.
+    fn with_factors(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
+        let model = self.model;
+        let has_condition = model.fallback.is_some_and(|fallback| model.eligible.contains_key(&fallback));
+        let leaves = model.tree.leaves().count();
+        if self.ranked || !model.boosters.is_empty() || has_condition || leaves > MOST_LEAVES {
+            return;
+        }
+        let tables = Tables::new(model);
+        if tables.rule.margin.is_some() || tables.rankings.iter().any(|ranked| !ranked.allowed) {
+            return;
+        }
+        let mut start = 0;
+        for end in tables.ends {
+            let mut factors = vec![f64::INFINITY; model.choices.len()];
+            for ranked in tables.rankings[start..end].iter().filter(|ranked| ranked.expected) {
+                factors[ranked.choice as usize] = ranked.score;
+            }
+            planned.factors.push(factors);
+            start = end;
+        }
+        let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+        builder.rankings = &tables.numbers;
+        planned.leaf = builder.function();
+        planned.leaves = leaves;
+    }
+
     /// Lays the tables out, and prints the columns that they compare.
     fn with_tables(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
         planned.leaves = model.tree.leaves().count();
-        if model.boosters.is_empty() && model.costs.is_some() {
-            // People read a tree on a formula.
-            builder.rankings = &tables.numbers;
-            planned.leaf = builder.function();
-            planned.tables = Some(TableCode { tables, columns: Vec::new() });
-            return;
-        }
         let mut facts = Facts::new(model, syntax.is_typed);
         builder.precondition(&mut facts);
         let mut columns = Vec::new();

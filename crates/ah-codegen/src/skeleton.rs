@@ -64,6 +64,7 @@ pub fn values(
     };
     let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), language.truth(*allowed).text);
     let ranking = |ranking: &Ranking| ranking.iter().map(entry).collect::<Vec<_>>();
+    let factors = |row: &Vec<f64>| wrapped(row.iter().map(|x| language.float(*x)), "        ");
     let [line, escaped, quoted] = language.documented;
     let input = |slot: &usize| {
         let feature = &model.features.base().features()[*slot];
@@ -93,13 +94,12 @@ pub fn values(
         "tables": planned.tables.is_some(),
         "boosters": planned.is_boosted(),
         "costs": planned.costs.is_some(),
-        // The tree is code, and only its leaves are tables.
-        "has_leaf": planned.costs.is_some() && !planned.is_boosted(),
+        "factors": planned.factors.iter().map(factors).collect::<Vec<_>>(),
         "helpers": planned.helpers(),
         "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
         "version": env!("CARGO_PKG_VERSION"),
-        "about": about(model, planned.tables.is_none() && planned.leaves < 2, line),
+        "about": about(model, planned.tables.is_none() && planned.costs.is_none() && planned.leaves < 2, line),
         "inputs": planned.given.iter().map(input).collect::<Vec<_>>(),
         "given": if planned.given.is_empty() { "" } else { "c" },
         "variants": names.choices.iter().zip(&model.choices).map(variant).collect::<Vec<_>>(),

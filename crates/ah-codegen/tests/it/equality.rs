@@ -18,6 +18,8 @@ use crate::models;
 /// A model, inputs as lines of text, and for each input the choice, the choice among the offered ones, and the ranking.
 struct Case {
     model: Model,
+    /// Whether its code ranks choices; else it has nothing but the choice.
+    ranked: bool,
     input: String,
     expected: Vec<String>,
 }
@@ -51,7 +53,21 @@ fn case(rng: &mut Pcg64, model: Model, inputs: &[Vec<Value>]) -> Case {
             ranking.iter().filter(|r| is_in(r)).map(|r| r.choice.to_string()).collect();
         expected.push(format!("{all} {among} {}", ranking.join(",")));
     }
-    Case { model, input, expected }
+    Case { model, ranked: true, input, expected }
+}
+
+/// Adds code without rankings of every second model and of those with a cost formula, which it prints as a loop.
+fn with_plain(mut cases: Vec<Case>) -> Vec<Case> {
+    for number in 0..cases.len() {
+        let Case { model, input, expected, .. } = &cases[number];
+        if number % 2 == 0 || model.costs.is_some() {
+            let model = Model { heuristic: format!("Plain{number}"), ..model.clone() };
+            let expected = expected.iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect();
+            let plain = Case { model, ranked: false, input: input.clone(), expected };
+            cases.push(plain);
+        }
+    }
+    cases
 }
 
 /// Returns random models, and the shipped ones. `AH_CASES=N` makes N times as many, with other seeds.
@@ -152,14 +168,10 @@ fn total(cases: &[Case]) -> String {
 }
 
 /// Writes one target, and returns its file and the features that a caller gives.
-fn emit(
-    model: &Model,
-    target: &Generator,
-    out: &Path,
-    into: Option<&Path>,
-) -> (PathBuf, Vec<(usize, String)>) {
+fn emit(case: &Case, target: &Generator, out: &Path, into: Option<&Path>) -> (PathBuf, Vec<(usize, String)>) {
     let targets = [target];
-    let request = Request { ranked: true, into, force: true, ..Request::new(model, &targets, out) };
+    let request =
+        Request { ranked: case.ranked, into, force: true, ..Request::new(&case.model, &targets, out) };
     let mut report = generate(&request).unwrap();
     let generated = report.generated.remove(0);
     (generated.output.place, generated.output.signature)
@@ -183,7 +195,8 @@ fn main() {
 "#;
 
 /// Returns a function that decides one line by the module of this case.
-fn rust_case(number: usize, model: &Model, source: &str, signature: &[(usize, String)]) -> String {
+fn rust_case(number: usize, case: &Case, source: &str, signature: &[(usize, String)]) -> String {
+    let model = &case.model;
     let features = model.features.base().features();
     let is_truth = |name: &str| source.contains(&format!("pub {name}: bool,"));
     let mut fields = String::new();
@@ -205,6 +218,12 @@ fn rust_case(number: usize, model: &Model, source: &str, signature: &[(usize, St
         _ => (format!("    let c = case_{number}::Context {{ {fields} }};\n"), "&c, ", "&c"),
     };
     let choose = format!("case_{number}::choose({c_only})");
+    if !case.ranked {
+        return format!(
+            "#[path = \"case_{number}.rs\"]\nmod case_{number};\nfn decide_{number}(fields: &[&str]) -> String {{\n    let _ = fields;\n{texts}{context}    \
+             shown({choose}.map(|choice| choice as usize))\n}}\n"
+        );
+    }
     format!(
         "#[path = \"case_{number}.rs\"]\nmod case_{number};\nfn decide_{number}(fields: &[&str]) -> String {{\n    use case_{number}::Choice;\n{texts}{context}    let at = |choice: Choice| choice as \
          usize;\n    let offered: Vec<Choice> = fields.last().unwrap().bytes().zip(Choice::ALL).filter(|(bit, _)| *bit == b'1').map(|(_, choice)| choice).collect();\n    for choice in Choice::ALL {{ \
@@ -215,12 +234,12 @@ fn rust_case(number: usize, model: &Model, source: &str, signature: &[(usize, St
 
 #[test]
 fn rust_decides_as_the_model_does() {
-    let cases = cases(1, 16);
+    let cases = with_plain(cases(1, 16));
     let folder = tempfile::tempdir().unwrap();
     let mut main = String::new();
     for (number, case) in cases.iter().enumerate() {
         let path = folder.path().join(format!("case_{number}.rs"));
-        let (_, signature) = emit(&case.model, &RUST, folder.path(), Some(&path));
+        let (_, signature) = emit(case, &RUST, folder.path(), Some(&path));
         let source = fs::read_to_string(&path).unwrap();
         // Where the code of a condition is known, its branches are.
         let mut lines = source.lines().map(str::trim).filter(|line| !line.starts_with("//"));
@@ -230,7 +249,7 @@ fn rust_decides_as_the_model_does() {
                 || ["if true ", "if false ", "!true", "!false"].iter().any(|code| line.contains(code))
         });
         assert_eq!(decided, None, "case {number}");
-        main += &rust_case(number, &case.model, &source, &signature);
+        main += &rust_case(number, case, &source, &signature);
     }
     let all: Vec<String> = (0..cases.len()).map(|number| format!("decide_{number}")).collect();
     main += &format!(
@@ -292,7 +311,8 @@ CASES        }
 }
 "#;
 
-fn c_case(number: usize, model: &Model, source: &str, signature: &[(usize, String)]) -> String {
+fn c_case(number: usize, case: &Case, source: &str, signature: &[(usize, String)]) -> String {
+    let model = &case.model;
     let features = model.features.base().features();
     let package = source.split("enum ").nth(1).unwrap().split("_choice").next().unwrap();
     let mut text = format!(
@@ -324,6 +344,12 @@ fn c_case(number: usize, model: &Model, source: &str, signature: &[(usize, Strin
         };
         text += &format!("    c.{name} = {value};\n");
     }
+    if !case.ranked {
+        return text
+            + &format!(
+                "    (void)offered, (void)ranked, (void)count;\n    show({package}_choose({c_only}));\n    printf(\"\\n\");\n}}\n"
+            );
+    }
     text + &format!(
         "    show({package}_choose({c_only}));\n    show({package}_choose_among({c}offered));\n    count = {package}_ranked({c}ranked);\n    for (i = 0; i < count; ++i) printf(\"%s%d\", i ? \",\" : \"\", \
          ranked[i]);\n    printf(\"\\n\");\n}}\n"
@@ -332,7 +358,7 @@ fn c_case(number: usize, model: &Model, source: &str, signature: &[(usize, Strin
 
 #[test]
 fn c_decides_as_the_model_does() {
-    let cases = cases(3, 16);
+    let cases = with_plain(cases(3, 16));
     let folder = tempfile::tempdir().unwrap();
     let (mut includes, mut functions, mut arms) = (
         String::from("#include <stdio.h>\n#include <stdlib.h>\n#include <complex.h>\n"),
@@ -340,10 +366,10 @@ fn c_decides_as_the_model_does() {
         String::new(),
     );
     for (number, case) in cases.iter().enumerate() {
-        let (place, signature) = emit(&case.model, &C, folder.path(), None);
+        let (place, signature) = emit(case, &C, folder.path(), None);
         let name = place.file_name().unwrap().to_str().unwrap();
         includes += &format!("#include \"{name}\"\n");
-        functions += &c_case(number, &case.model, &fs::read_to_string(&place).unwrap(), &signature);
+        functions += &c_case(number, case, &fs::read_to_string(&place).unwrap(), &signature);
         arms += &format!("        case {number}: decide_{number}(line); break;\n");
     }
     let (head, tail) = C_MAIN.split_once("int main").unwrap();
@@ -462,7 +488,7 @@ fn python(target: &Generator, seed: u64, count: usize) {
     let (driver, json) = (folder.path().join("driver.py"), folder.path().join("model.json"));
     fs::write(&driver, PYTHON_DRIVER).unwrap();
     for case in &cases {
-        let (place, _) = emit(&case.model, target, folder.path(), None);
+        let (place, _) = emit(case, target, folder.path(), None);
         case.model.write(&json).unwrap();
         // The module that a user gets who asks for no rankings.
         let plain = folder.path().join("plain");
@@ -521,7 +547,8 @@ CASES		}
 "#;
 
 /// Returns the function that decides one line by the package of this case.
-fn go_case(number: usize, model: &Model, source: &str, signature: &[(usize, String)]) -> String {
+fn go_case(number: usize, case: &Case, source: &str, signature: &[(usize, String)]) -> String {
+    let model = &case.model;
     let features = model.features.base().features();
     let value = |(slot, name): &(usize, String)| {
         let value = match features[*slot].kind {
@@ -538,6 +565,12 @@ fn go_case(number: usize, model: &Model, source: &str, signature: &[(usize, Stri
     };
     let fields: String = signature.iter().map(value).collect();
     let package = format!("case{number}");
+    if !case.ranked {
+        return format!(
+            "func decide{number}(fields []string) string {{\n\tc := {package}.Context{{{fields}}}\n\tall, decides := {package}.Choose(&c)\n\treturn \
+             shown(int(all), decides)\n}}\n\n"
+        );
+    }
     format!(
         "func decide{number}(fields []string) string {{\n\tc := {package}.Context{{{fields}}}\n\toffered := []{package}.Choice{{}}\n\tfor at, \
          bit := range fields[len(fields)-1] {{\n\t\tif bit == '1' {{\n\t\t\toffered = append(offered, {package}.Choice(at))\n\t\t}}\n\t}}\n\tall, \
@@ -552,14 +585,14 @@ fn go_decides_as_the_model_does() {
     if Command::new("go").arg("version").output().is_err() {
         return println!("skipped: there is no go, so its packages were not compiled");
     }
-    let cases = cases(8, 16);
+    let cases = with_plain(cases(8, 16));
     let folder = tempfile::tempdir().unwrap();
     let (mut imports, mut functions, mut arms) = (String::new(), String::new(), String::new());
     for (number, case) in cases.iter().enumerate() {
         let path = folder.path().join(format!("case{number}/heuristic.go"));
-        let (_, signature) = emit(&case.model, &GO, folder.path(), Some(&path));
+        let (_, signature) = emit(case, &GO, folder.path(), Some(&path));
         imports += &format!("\t\"program/case{number}\"\n");
-        functions += &go_case(number, &case.model, &fs::read_to_string(&path).unwrap(), &signature);
+        functions += &go_case(number, case, &fs::read_to_string(&path).unwrap(), &signature);
         arms += &format!("\t\tcase \"{number}\":\n\t\t\tfmt.Fprintln(out, decide{number}(fields))\n");
     }
     let library = ["bufio", "encoding/hex", "fmt", "math", "os", "strconv", "strings"];

@@ -62,6 +62,20 @@ enum Case {
     Lines,
     /// 24 groups share two of four numbers.
     Shares,
+    /// 120 shapes of three whole numbers, of which none determines another, each in ten batch sizes.
+    WholeShapes,
+    /// 12 files, which a category and two numbers name, each at 100 levels.
+    NamedFiles,
+    /// 40 files of three rounded numbers, each at 30 levels: some files share a number.
+    RoundedFiles,
+    /// Blocks of 40 inputs of the log take as long, whatever their features are.
+    Blocks,
+    /// 100 runs of 12 inputs, within which all numbers grow and shrink together.
+    ManyLines,
+    /// 24 files that one category names.
+    OneCategory,
+    /// 60 files that one number names.
+    OneNumber,
     /// A hidden state walks along the log; with its memory of 50 inputs it decides which are slow.
     Walk,
     /// The same, and the state shows only where inputs are slow.
@@ -74,7 +88,7 @@ enum Case {
     Dimensions,
 }
 
-const CASES: [(&str, Case); 23] = [
+const CASES: [(&str, Case); 30] = [
     ("smooth", Case::Smooth),
     ("heavy", Case::Heavy),
     ("many", Case::Many),
@@ -93,6 +107,13 @@ const CASES: [(&str, Case); 23] = [
     ("runs", Case::Runs),
     ("lines", Case::Lines),
     ("shares", Case::Shares),
+    ("whole_shapes", Case::WholeShapes),
+    ("named_files", Case::NamedFiles),
+    ("rounded_files", Case::RoundedFiles),
+    ("blocks", Case::Blocks),
+    ("many_lines", Case::ManyLines),
+    ("one_category", Case::OneCategory),
+    ("one_number", Case::OneNumber),
     ("walk", Case::Walk),
     ("hidden_walk", Case::HiddenWalk),
     ("factor", Case::Factor),
@@ -123,7 +144,10 @@ impl Case {
 
     /// Whether the last feature is a category.
     fn has_category(self) -> bool {
-        matches!(self, Self::Categories | Self::Types | Self::BatchAndType)
+        matches!(
+            self,
+            Self::Categories | Self::Types | Self::BatchAndType | Self::NamedFiles | Self::OneCategory
+        )
     }
 
     /// Returns this many inputs, in groups as a log has them, or each of a group of its own.
@@ -141,6 +165,13 @@ impl Case {
             Self::Triples => (3, 3..4),
             Self::Shares => (50, 2..4),
             Self::Runs | Self::Lines => (50, 0..0),
+            Self::WholeShapes => (10, 0..0),
+            Self::NamedFiles => (100, 2..3),
+            Self::RoundedFiles => (30, 3..4),
+            Self::Blocks => (40, 0..4),
+            Self::ManyLines => (12, 0..0),
+            Self::OneCategory => (50, 0..3),
+            Self::OneNumber => (20, 1..4),
             _ => (1, 0..0),
         };
         let copies = if grouped { copies } else { 1 };
@@ -150,6 +181,14 @@ impl Case {
             let mut features: Vec<f64> = (0..self.features()).map(|_| random.random()).collect();
             if self == Self::Categories {
                 features[3] = (features[3] * 200.0).floor();
+            }
+            let rounded = match self {
+                Self::WholeShapes => 8.0,
+                Self::RoundedFiles => 200.0,
+                _ => f64::INFINITY,
+            };
+            if rounded.is_finite() {
+                features[..3].iter_mut().for_each(|x| *x = (*x * rounded).floor() / rounded);
             }
             if self == Self::Factor {
                 features[1] = [0.0, 1.0, features[1], (features[1] * 32.0).floor() / 32.0][inputs.len() % 4];
@@ -180,7 +219,11 @@ impl Case {
                             .zip(&base)
                             .for_each(|(x, base)| *x = base + 0.01 * normal(random));
                     }
-                    Self::Lines => {
+                    Self::WholeShapes => {
+                        let copy = if grouped { copy } else { random.random_range(0..10) };
+                        features[3] = f64::from(1 << copy);
+                    }
+                    Self::Lines | Self::ManyLines => {
                         let scale = 0.8 + 0.4 * random.random::<f64>();
                         features.iter_mut().zip(&base).for_each(|(x, base)| *x = base * scale);
                     }

@@ -19,6 +19,7 @@
 //! Each file uses only files of earlier steps, and `error`, `params` and `setting`.
 #![forbid(unsafe_code)]
 
+mod bootstrap;
 #[cfg(feature = "cli")]
 mod cli;
 mod data;
@@ -46,10 +47,10 @@ mod train;
 mod tree;
 
 pub use ah_model::{Error, Target};
+pub use bootstrap::Range;
 pub use explain::explain;
 pub use judge::{
-    Advice, Baseline, BaselineComparison, Evaluation, Gain, Metrics, Range, Reason, TestReport, Verdict,
-    evaluate,
+    Advice, Baseline, BaselineComparison, Evaluation, Gain, Metrics, Reason, TestReport, Verdict, evaluate,
 };
 pub use overhead::Overhead;
 pub use params::{LearnerKind, MaxRisk, Outside, Params, Size, SplitBy};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::losses::Losses;
 use super::metrics::Metrics;
-use super::range::Range;
+use crate::bootstrap::Range;
 use crate::data::Table;
 use crate::decisions::JudgedInput;
 

@@ -2,7 +2,7 @@
 
 use ah_model::{ChoiceId, Objective};
 
-use super::range::{Range, Term, range, ratio};
+use crate::bootstrap::{Range, Term, range, ratio};
 use crate::data::Table;
 use crate::data::table::Cell;
 use crate::decisions::JudgedInput;

@@ -2,7 +2,7 @@
 //!
 //! [`metrics`] has the losses of [decisions](crate::decisions). A [`BaselineComparison`] sets a
 //! model beside always taking one choice. [`held_out`] judges a training on its test part,
-//! [`evaluation`] a finished model on any log. A [`Verdict`] is what a training tells its user to do, and a [`Range`] is how far
+//! [`evaluation`] a finished model on any log. A [`Verdict`] is what a training tells its user to do, and a [range](crate::bootstrap) is how far
 //! a figure of a few inputs may be off.
 
 pub mod by_device;
@@ -11,7 +11,6 @@ pub mod evaluation;
 pub mod held_out;
 pub mod losses;
 pub mod metrics;
-pub mod range;
 pub mod verdict;
 
 #[cfg(feature = "cli")]
@@ -20,5 +19,4 @@ pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
 pub use metrics::Metrics;
-pub use range::Range;
 pub use verdict::{Advice, Gain, Reason, Verdict};

@@ -6,7 +6,7 @@ use ah_types::SingleChoice;
 use serde::Serialize;
 
 use super::held_out::TestReport;
-use super::range::{Term, mean, range, ratio};
+use crate::bootstrap::{Term, mean, range, ratio};
 use crate::data::Table;
 use crate::decisions::JudgedInput;
 use crate::prepared::Prepared;

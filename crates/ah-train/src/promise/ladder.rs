@@ -15,6 +15,7 @@ use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, Look, NEVER, tested
 use super::folds::{CrossFitted, Folds, HeldOut};
 use super::new_groups::{NewGroups, interval};
 use super::recipe::{Fitted, Recipe, View};
+use crate::bootstrap::Range;
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
 use crate::learners::{Boosting, ResidualTree};
@@ -215,7 +216,7 @@ impl Recipe<'_> {
         let inputs: Vec<u32> = by_group.iter().map(|judged| judged.input).collect();
         let keys = self.dataset.group_of(&inputs)?;
         let weights = weights(self.dataset, by_group);
-        let [low, high] = interval(&costs, &of_fallback, &weights, &keys);
+        let Range { low, high } = interval(&costs, &of_fallback, &weights, &keys);
         let [mean, low, high] =
             [mean(&costs, &weights), low, high].map(|cost| table.objective.over_best(cost));
         let all = self.dataset.group_of(&self.dataset.usable)?;

@@ -1,10 +1,8 @@
 //! What a heuristic loses on groups that it never saw.
 
-use std::collections::BTreeMap;
-
-use ah_types::random::fraction;
 use serde::Serialize;
 
+use crate::bootstrap::{Range, Term, range, sums};
 use crate::data::Shared;
 
 /// What a heuristic loses on groups that it never saw, such as files that the log does not have.
@@ -27,35 +25,21 @@ fn as_words<S: serde::Serializer>(shared: &Shared, serializer: S) -> Result<S::O
     serializer.serialize_str(&shared.new_ones())
 }
 
-/// Draws of whole groups.
-const DRAWS: u64 = 1000;
+/// The quantiles of a loss.
+const TAILS: [f64; 2] = [0.025, 0.975];
 
-/// Returns the 2.5th and the 97.5th percentile of the weighted mean cost, if as many groups are drawn anew (bootstrap). The upper end
-/// draws from one group more, on which the heuristic errs as much as it or the fallback errs on any: of 24 files of which 5 % are
-/// slow, all 24 are quick in 3 of 10 logs.
-pub fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64]) -> [f64; 2] {
-    let mut sums: BTreeMap<u64, [f64; 3]> = BTreeMap::new();
-    for (((group, weight), cost), of_fallback) in groups.iter().zip(weights).zip(costs).zip(of_fallback) {
-        let sum = sums.entry(*group).or_default();
-        *sum = [sum[0] + weight, sum[1] + cost * weight, sum[2] + of_fallback * weight];
-    }
-    let mut drawn_from: Vec<[f64; 2]> = sums.values().map(|sum| [sum[0], sum[1]]).collect();
-    let worst = sums.values().map(|sum| f64::max(sum[1], sum[2]) / sum[0]).fold(0.0, f64::max);
-    let weight = weights.iter().sum::<f64>() / sums.len() as f64;
-    drawn_from.push([weight, weight * worst]);
-    let count = sums.len() as u64;
-    let end = |share: f64, groups: u64| {
-        let mean = |draw: u64| {
-            let at = |at| (fraction(draw, at) * groups as f64) as usize;
-            let drawn = (0..count).map(|index| drawn_from[at(index)]);
-            let sum = drawn.fold([0.0; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]]);
-            sum[1] / sum[0]
-        };
-        let mut means: Vec<f64> = (0..DRAWS).map(mean).collect();
-        means.sort_by(f64::total_cmp);
-        means[(share * DRAWS as f64) as usize]
+/// Returns the range of the weighted mean cost over draws of as many groups. The upper end draws from one group more, on which the
+/// heuristic errs as much as it or the fallback errs on any: of 24 files of which 5 % are slow, all 24 are quick in 3 of 10 logs.
+pub fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64]) -> Range {
+    let terms = |costs: &[f64]| -> Vec<Term> {
+        costs.iter().zip(weights).map(|(cost, weight)| Term { over: cost * weight, under: *weight }).collect()
     };
-    [end(0.025, count), end(0.975, count + 1)]
+    let own = terms(costs);
+    let of_groups = sums(&own, groups);
+    let under = weights.iter().sum::<f64>() / of_groups.len() as f64;
+    let all = of_groups.into_iter().chain(sums(&terms(of_fallback), groups));
+    let worst = all.map(|group| group.over / group.under).fold(0.0, f64::max);
+    range(&own, groups, TAILS, [None, Some(Term { over: under * worst, under })])
 }
 
 #[cfg(test)]
@@ -69,8 +53,8 @@ mod tests {
             let groups: Vec<u64> = (0..1000).map(|at| at / size).collect();
             interval(&costs, &costs, &[1.0; 1000], &groups)
         };
-        let ([low, high], [alone_low, alone_high]) = (by(50), by(1));
+        let (Range { low, high }, alone) = (by(50), by(1));
         assert!(low == 0.0 && high > 0.09, "{low} {high}");
-        assert!(alone_low > 0.03 && alone_high < 0.05, "{alone_low} {alone_high}");
+        assert!(alone.low > 0.03 && alone.high < 0.05, "{alone:?}");
     }
 }

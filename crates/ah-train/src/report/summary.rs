@@ -9,8 +9,9 @@ use ah_types::Optimization;
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
+use crate::bootstrap::Range;
 use crate::data::{LEAST_MS, Shared, Spread};
-use crate::judge::{Advice, BaselineComparison, DeviceReport, Gain, Range, Reason, Verdict};
+use crate::judge::{Advice, BaselineComparison, DeviceReport, Gain, Reason, Verdict};
 use crate::params::SplitBy;
 use crate::promise::NewGroups;
 use crate::promise::calibrate::default_inputs;

@@ -4,9 +4,10 @@
 //! a promise takes copies for evidence. Groups count for the promise, for the noise of a comparison, and for the loss on new groups.
 //! Sizes are compared on single inputs.
 //!
-//! A candidate recurs: most of its inputs have a fellow, and there are far fewer groups than in a log whose columns are shuffled. So
-//! files (`size` goes with `lines`) differ from the factors of a grid, where all combinations occur. A candidate counts where the
-//! inputs of a group share most of the error of a tree that never saw the group ([`COMMON`]).
+//! Columns that determine each other and recur, as `size` and `lines` of a file, name one thing ([`entity`]), whatever its times are: of
+//! 24 files none may be slow, and the 25th is. Other candidates recur too: most of their inputs have a fellow, and there are far fewer
+//! groups than in a log whose columns are shuffled, while all combinations of the factors of a grid occur. Such a candidate counts where
+//! the inputs of a group share most of the error of a tree that never saw the group ([`COMMON`]).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -36,11 +37,13 @@ const COMMON: f64 = 0.7;
 const MORE: f64 = 1.5;
 /// A smaller difference of the squared errors, which are logarithms of times, is none: two of 1,000 inputs that are a fifth slower.
 const LEAST_MORE: f64 = 1e-4;
+/// This many times as much counts however small it is: of 24 files without a slow one the error is small, and the 25th may be slow.
+const FAR_MORE: f64 = 5.0;
 /// It errs this many times as much on the groups of a coarser set of columns: fellows of the finer groups gave the answer away. Of
 /// shapes in two types and five batch sizes, two groups of one shape are rarely in one fold.
 const MORE_BY_COARSER: f64 = 1.2;
 /// Below this many independent groups a single column is a factor: whoever measured chose its values, and the promise is for these.
-const LEAST_OF_COLUMN: f64 = 30.0;
+const LEAST_OF_COLUMN: f64 = 20.0;
 /// An entity has a column of at least this many values. Convolutions have four pairs of strides, which are factors.
 const MANY_VALUES: usize = 6;
 /// Fewest groups: folds need some.
@@ -48,6 +51,11 @@ const LEAST_GROUPS: usize = 3;
 /// Most inputs on which a candidate is judged, and most of one group.
 const MOST_INPUTS: usize = 4000;
 const MOST_FELLOWS: usize = 20;
+/// Two columns determine each other where the one with fewer values has this share of their pairs of values.
+const DETERMINED: f64 = 0.75;
+/// A column that rises or falls with another one over this share of their pairs says the same: `rows` and `columns` of matrices that are
+/// mostly square, `k` and a stride of a matrix that is mostly contiguous (0.78 on mm HF).
+const RISES: f64 = 0.7;
 /// Single columns that are candidates: those with the most values.
 const SINGLE_COLUMNS: usize = 4;
 
@@ -73,12 +81,12 @@ const SORTED: f64 = 0.3;
 pub struct Dependence {
     /// The groups that count.
     pub groups: Option<Groups>,
-    /// A sentence about a number of few values, on whose other values a tree loses more, where nothing is a group.
+    /// A sentence about a column of few values, on whose other values a tree loses more, where nothing is a group.
     pub factor: Option<String>,
 }
 
-/// Finds the dependence of a dataset's inputs: the finest set of columns that counts, unless a tree errs much more on the groups of a
-/// coarser one; else clusters; or stretches of the log where these are fewer.
+/// Finds the dependence of a dataset's inputs: columns that determine each other; else the finest set of columns that counts, unless a
+/// tree errs much more on the groups of a coarser one; else clusters; or stretches of the log where these are fewer.
 pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
     let costs = Costs::new(&dataset.table, None).saturated();
     let columns = columns(dataset);
@@ -94,14 +102,18 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
             _ => Some((evidence, candidate)),
         }
     };
-    let mut found: Option<(Evidence, Candidate)> = None;
-    for next in recurring(&columns).into_iter().filter_map(&mut counted) {
-        if found.as_ref().is_none_or(|(finer, _)| next.0.square > MORE_BY_COARSER * finer.square) {
-            found = Some(next);
+    let recurring = recurring(&columns);
+    let by_errors = || {
+        let mut found: Option<(Evidence, Candidate)> = None;
+        for next in sets(recurring.clone(), columns.len() == 1).into_iter().filter_map(&mut counted) {
+            if found.as_ref().is_none_or(|(finer, _)| next.0.square > MORE_BY_COARSER * finer.square) {
+                found = Some(next);
+            }
         }
-    }
-    let by_features = found.or_else(|| near(&columns).and_then(&mut counted));
-    let by_features = by_features.map(|(evidence, candidate)| (evidence.independent, candidate));
+        let found = found.or_else(|| near(&columns).into_iter().find_map(&mut counted));
+        found.map(|(evidence, candidate)| (evidence.independent, candidate))
+    };
+    let by_features = entity(&recurring).or_else(by_errors);
     let by_time = stretches(dataset, &costs, &columns, seed);
     let fewest = by_features.into_iter().chain(by_time).min_by(|a, b| a.0.total_cmp(&b.0));
     let groups = fewest.map(|(_, Candidate { keys, shared })| {
@@ -109,7 +121,7 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
         dataset.usable.iter().zip(keys).for_each(|(&input, key)| of_table[input as usize] = key);
         Groups { keys: of_table.into(), shared }
     });
-    let factor = factor.filter(|column| column.is_number && groups.is_none()).map(|column| {
+    let factor = factor.filter(|column| (column.is_number || column.distinct >= MANY_VALUES) && groups.is_none()).map(|column| {
         format!(
             "the log has {} values of {}, and they recur: all figures, and a promise, are for these values. Measure others if the \
              program meets others",
@@ -181,6 +193,59 @@ impl Column {
         let is_monotone = by_other.is_sorted() || by_other.is_sorted_by(|a, b| a >= b);
         self.is_number && other.is_number && is_function && is_monotone
     }
+
+    /// Returns whether this column and another one determine each other, as the size and the entropy of a file, and neither is
+    /// computed from the other.
+    fn identifies(&self, other: &Self) -> bool {
+        let mut pairs: Vec<(u64, u64)> =
+            self.codes.iter().copied().zip(other.codes.iter().copied()).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let fewest = self.distinct.min(other.distinct);
+        let second = pairs.iter().map(|pair| pair.1);
+        let longest = longest_rise(second.clone()).max(longest_rise(second.rev())) as f64;
+        let is_number = self.is_number && other.is_number;
+        fewest >= MANY_VALUES
+            && fewest as f64 >= DETERMINED * pairs.len() as f64
+            && (!is_number || longest < RISES * pairs.len() as f64)
+    }
+}
+
+/// Returns the length of the longest subsequence that rises.
+fn longest_rise(values: impl Iterator<Item = u64>) -> usize {
+    // By length, the least last value of such a subsequence.
+    let mut last: Vec<u64> = Vec::new();
+    for value in values {
+        let length = last.partition_point(|least| *least < value);
+        match last.get_mut(length) {
+            Some(least) => *least = value,
+            None => last.push(value),
+        }
+    }
+    last.len()
+}
+
+/// Returns the fewest groups of columns that determine each other: the inputs of one thing, such as a file, whatever their times are.
+fn entity(columns: &[&Column]) -> Option<(f64, Candidate)> {
+    let mut parts: Vec<usize> = (0..columns.len()).collect();
+    for (at, column) in columns.iter().enumerate() {
+        for other in (0..at).filter(|&other| column.identifies(columns[other])) {
+            let (from, to) = (parts[at], parts[other]);
+            parts.iter_mut().filter(|part| **part == from).for_each(|part| *part = to);
+        }
+    }
+    let of_part = |part: usize| {
+        let set: Vec<&Column> =
+            (0..columns.len()).filter(|&at| parts[at] == part).map(|at| columns[at]).collect();
+        if set.len() < 2 {
+            return None;
+        }
+        let keys = row_keys(&set, |column, row| column.codes[row]);
+        let sizes = sizes_of(&keys);
+        let shared = Shared::Columns(set.iter().map(|column| column.name.clone()).collect());
+        (sizes.with_fellow >= LEAST_SHARE).then(|| (sizes.independent(1.0), Candidate { keys, shared }))
+    };
+    (0..columns.len()).filter_map(of_part).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Returns the features that vary, without those of the device.
@@ -191,8 +256,8 @@ fn columns(dataset: &Dataset) -> Vec<Column> {
     columns.filter(|column| column.distinct > 1).collect()
 }
 
-/// Returns the sets of columns that recur together, the finest first, without sets that make the same groups; then single columns.
-fn recurring(all: &[Column]) -> Vec<Candidate> {
+/// Returns the columns of which most values recur, without those that follow another.
+fn recurring(all: &[Column]) -> Vec<&Column> {
     let mut columns: Vec<&Column> = Vec::new();
     for column in all.iter().filter(|column| sizes_of(&column.codes).with_fellow >= LEAST_SHARE) {
         // `bytes = 2 * n` says what `n` says.
@@ -201,6 +266,11 @@ fn recurring(all: &[Column]) -> Vec<Candidate> {
             columns.push(column);
         }
     }
+    columns
+}
+
+/// Returns the sets of columns that recur together, the finest first, without sets that make the same groups; then single columns.
+fn sets(mut columns: Vec<&Column>, is_only: bool) -> Vec<Candidate> {
     let mut candidates: Vec<(usize, Candidate)> = Vec::new();
     let mut set = columns.clone();
     // From all columns down: the column goes without which the fewest groups are left.
@@ -226,7 +296,7 @@ fn recurring(all: &[Column]) -> Vec<Candidate> {
     }
     columns.retain(|column| {
         let is_other = |(groups, _): &(usize, Candidate)| *groups != column.distinct;
-        column.distinct >= LEAST_GROUPS && all.len() > 1 && candidates.iter().all(is_other)
+        column.distinct >= LEAST_GROUPS && !is_only && candidates.iter().all(is_other)
     });
     columns.sort_by_key(|column| Reverse(column.distinct));
     let single = |column: &Column| Candidate {
@@ -243,29 +313,59 @@ fn row_keys(set: &[&Column], code: impl Fn(&Column, usize) -> u64) -> Vec<u64> {
     (0..set[0].codes.len()).map(key).collect()
 }
 
-/// Returns the clusters of inputs that are near in all numbers and equal in categories, at the reach at which they are fewest beside
-/// those of shuffled columns.
-fn near(columns: &[Column]) -> Option<Candidate> {
-    if columns.first()?.codes.len() > MOST_NEAR
-        || columns.iter().filter(|column| column.is_number).count() < 2
-    {
-        return None;
-    }
+/// Returns the clusters of inputs that are near in all numbers and equal in categories; then those that are near in the ratios of their
+/// numbers, as the sizes of a run that grow together.
+fn near(columns: &[Column]) -> Vec<Candidate> {
     let mut columns: Vec<&Column> = columns.iter().collect();
     columns.sort_by_key(|column| Reverse(column.distinct));
-    let scaled = columns.into_iter().filter_map(|column| {
+    let numbers = columns.iter().filter(|column| column.is_number).count();
+    if numbers < 2 || columns[0].codes.len() > MOST_NEAR {
+        return Vec::new();
+    }
+    let in_order = |space: fn(&[&Column], &Rows<'_>) -> Vec<Vec<f64>>| {
+        let shuffled = space(&columns, &|column, row| column.order[row]);
+        clusters_beside(&space(&columns, &|_, row| row), &shuffled)
+    };
+    [values, ratios].into_iter().filter_map(in_order).collect()
+}
+
+/// Returns the row in whose place a column has another one.
+type Rows<'a> = dyn Fn(&Column, usize) -> usize + 'a;
+
+/// Returns the columns in units of their ranges.
+fn values(columns: &[&Column], rows: &Rows<'_>) -> Vec<Vec<f64>> {
+    let values = |column: &&Column| {
         let values = column.in_ranges()?;
-        let shuffled: Vec<f64> = column.order.iter().map(|&row| values[row]).collect();
-        Some((values, shuffled))
-    });
-    let (scaled, shuffled): (Vec<_>, Vec<_>) = scaled.unzip();
+        Some((0..values.len()).map(|row| values[rows(column, row)]).collect())
+    };
+    columns.iter().filter_map(values).collect()
+}
+
+/// Returns the same, where the positive numbers are divided by the first of them; nothing if they are fewer than three.
+fn ratios(columns: &[&Column], rows: &Rows<'_>) -> Vec<Vec<f64>> {
+    let is_positive = |column: &&Column| column.is_number && column.values.iter().all(|x| *x > 0.0);
+    let (positive, others): (Vec<&Column>, Vec<&Column>) = columns.iter().copied().partition(is_positive);
+    let [first, second, rest @ ..] = positive.as_slice() else { return Vec::new() };
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let log = |column: &Column, row| column.values[rows(column, row)].ln();
+    let ratio = |column: &&Column| {
+        in_ranges((0..first.values.len()).map(|row| log(column, row) - log(first, row)).collect())
+    };
+    let ratios = std::iter::once(second).chain(rest).filter_map(ratio);
+    ratios.chain(values(&others, rows)).collect()
+}
+
+/// Returns the clusters at the reach at which they are fewest beside those of shuffled columns.
+fn clusters_beside(columns: &[Vec<f64>], shuffled: &[Vec<f64>]) -> Option<Candidate> {
     let at = |reach: f64| {
-        let keys = clusters(&scaled, reach);
+        let keys = clusters(columns, reach);
         let sizes = sizes_of(&keys);
         if sizes.with_fellow < LEAST_SHARE || sizes.largest > MOST_OF_ONE {
             return None;
         }
-        let share = sizes.groups as f64 / sizes_of(&clusters(&shuffled, reach)).groups as f64;
+        let share = sizes.groups as f64 / sizes_of(&clusters(shuffled, reach)).groups as f64;
         (share <= MOST_OF_SHUFFLED).then_some((share, keys))
     };
     let rated: Vec<_> = REACHES.into_par_iter().filter_map(at).collect();
@@ -322,10 +422,10 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn new(dataset: &Dataset, costs: &Costs, keys: &[u64], seed: u64) -> Self {
+    fn new(dataset: &Dataset, costs: &Costs, all: &[u64], seed: u64) -> Self {
         let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
         let mut rows: Vec<(u32, u64)> = Vec::new();
-        for (&input, &key) in dataset.usable.iter().zip(keys) {
+        for (&input, &key) in dataset.usable.iter().zip(all) {
             let size = sizes.entry(key).or_default();
             *size += 1;
             if *size <= MOST_FELLOWS {
@@ -338,21 +438,17 @@ impl Evidence {
         let (inputs, keys): (Vec<u32>, Vec<u64>) = rows.into_iter().unzip();
         let judged = |by: &[String]| common(&errors(dataset, costs, &inputs, by, seed), &keys);
         let [common, square] = judged(&keys.iter().map(u64::to_string).collect::<Vec<_>>());
+        let independent = sizes_of(all).independent(common);
         let [_, by_input] = judged(&dataset.keys(SplitBy::Input, &inputs));
-        let count = dataset.usable.len() as f64;
-        let squares: f64 = sizes.values().map(|size| (*size as f64).powi(2)).sum();
-        Self {
-            common,
-            square,
-            by_input,
-            independent: count / (1.0 + common.clamp(0.0, 1.0) * (squares / count - 1.0)),
-        }
+        Self { common, square, by_input, independent }
     }
 
     /// Returns whether the inputs of a group are no independent evidence.
     fn counts(&self) -> bool {
         let more = self.square - self.by_input;
-        self.common >= COMMON && self.square > MORE * self.by_input && more >= LEAST_MORE
+        self.common >= COMMON
+            && self.square > MORE * self.by_input
+            && (more >= LEAST_MORE || self.square > FAR_MORE * self.by_input)
     }
 }
 
@@ -424,6 +520,16 @@ struct Sizes {
     with_fellow: f64,
     /// The share of the inputs in the largest one.
     largest: f64,
+    inputs: f64,
+    /// The sum of the squared sizes.
+    squares: f64,
+}
+
+impl Sizes {
+    /// Returns the number of independent inputs where this share of an input is common to its group.
+    fn independent(&self, common: f64) -> f64 {
+        self.inputs / (1.0 + common.clamp(0.0, 1.0) * (self.squares / self.inputs - 1.0))
+    }
 }
 
 fn sizes_of(keys: &[u64]) -> Sizes {
@@ -434,6 +540,8 @@ fn sizes_of(keys: &[u64]) -> Sizes {
         groups: sizes.len(),
         with_fellow: share(sizes.values().filter(|size| **size > 1).sum()),
         largest: share(sizes.values().copied().max().unwrap_or(0)),
+        inputs: keys.len() as f64,
+        squares: sizes.values().map(|size| (*size as f64).powi(2)).sum(),
     }
 }
 
@@ -486,6 +594,23 @@ mod tests {
         };
         let found = dependence(&["size", "entropy", "lines", "level"], 1200, file);
         assert_eq!(found.groups.map(|groups| groups.shared), named(&["size", "entropy", "lines"]));
+    }
+
+    #[test]
+    fn columns_that_determine_each_other_are_groups_where_no_group_is_slow() {
+        let file = |at: usize| ([1, 2].map(|of| random(at / 50, of)).to_vec(), 0.7);
+        let found = dependence(&["size", "entropy", "level"], 1200, |at| {
+            let (values, time) = file(at);
+            ([values, vec![random(at, 4)]].concat(), time)
+        });
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["size", "entropy"]));
+        // Matrices that are mostly square, in several densities.
+        let matrix = |at: usize| {
+            let rows = (1000.0 * random(at / 5, 1)).floor();
+            let columns = if (at / 5).is_multiple_of(10) { rows + 500.0 } else { rows };
+            (vec![rows, columns, random(at, 2)], 0.7)
+        };
+        assert!(dependence(&["rows", "columns", "density"], 800, matrix).groups.is_none());
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! The range of a figure of some judged inputs: what a bootstrap over them gives (Efron, "Bootstrap methods", 1979).
+//! The range of a figure of some judged inputs, or groups of them, by a bootstrap (Efron, "Bootstrap methods", 1979).
 //!
 //! A few inputs may hold none of those on which a heuristic errs much: of 77 inputs of which 4 % lose a third, a plain bootstrap holds
-//! the true loss in 67 of 100 logs. So it draws from one input more, as bad as one of these may be: then it holds it in 98.
+//! the true loss in 67 of 100 logs. So it draws from one input or group more, as bad as one of these may be: then it holds it in 98.
+
+use std::hash::Hash;
 
 use ah_types::random::mix;
 use rustc_hash::FxHashMap;
@@ -32,8 +34,13 @@ const MOST_BLOCKS: usize = 1000;
 
 /// Returns the quantiles `tails` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each
 /// is drawn alone. `worst` is the further term for each end, where there is one.
-pub fn range(terms: &[Term], keys: &[String], tails: [f64; 2], worst: [Option<Term>; 2]) -> Range {
-    let blocks = blocks(terms, keys);
+pub fn range<K: Hash + Eq>(terms: &[Term], keys: &[K], tails: [f64; 2], worst: [Option<Term>; 2]) -> Range {
+    let groups = sums(terms, keys);
+    let together = groups.len().div_ceil(MOST_BLOCKS).max(1);
+    let blocks: Vec<Term> = groups
+        .chunks(together)
+        .map(|chunk| chunk.iter().copied().fold(Term::default(), Term::plus))
+        .collect();
     let end = |at: usize| {
         let mut ratios = draws(&blocks, worst[at]);
         ratios.sort_unstable_by(f64::total_cmp);
@@ -62,10 +69,10 @@ impl Term {
     }
 }
 
-/// Returns the sums of what is drawn together, in the order of the terms.
-fn blocks(terms: &[Term], keys: &[String]) -> Vec<Term> {
+/// Returns the sums of the terms of each key, in the order of the terms; without keys the terms.
+pub fn sums<K: Hash + Eq>(terms: &[Term], keys: &[K]) -> Vec<Term> {
     let mut groups: Vec<Term> = Vec::new();
-    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut places: FxHashMap<&K, usize> = FxHashMap::default();
     for (at, term) in terms.iter().enumerate() {
         let place = keys.get(at).map_or(groups.len(), |key| *places.entry(key).or_insert(groups.len()));
         match groups.get_mut(place) {
@@ -73,8 +80,7 @@ fn blocks(terms: &[Term], keys: &[String]) -> Vec<Term> {
             None => groups.push(*term),
         }
     }
-    let together = groups.len().div_ceil(MOST_BLOCKS).max(1);
-    groups.chunks(together).map(|chunk| chunk.iter().copied().fold(Term::default(), Term::plus)).collect()
+    groups
 }
 
 /// Returns the ratio of each draw of as many blocks as there are, with replacement, from these and a further one.
@@ -99,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_drawn_together_varies_more() {
         let terms: Vec<Term> = (0..200).map(|at| Term { over: f64::from(at / 20 % 2), under: 1.0 }).collect();
-        let alone = range(&terms, &[], [0.05, 0.95], [None; 2]);
+        let alone = range::<u64>(&terms, &[], [0.05, 0.95], [None; 2]);
         let keys: Vec<String> = (0..200).map(|at| (at / 20).to_string()).collect();
         let together = range(&terms, &keys, [0.05, 0.95], [None; 2]);
         assert!(alone.low > 0.42 && alone.high < 0.58, "{alone:?}");

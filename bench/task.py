@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import math
@@ -96,7 +97,7 @@ def load(folder: pathlib.Path, names: set[str] | None) -> dict[str, Task]:
         if not path.exists():
             print(f"skipped {name}: no file {path}", flush=True)
             continue
-        log = Log.read(path, skip_bad_rows=True)
+        log = Log.read(path) if "choice" not in entry else _table(path, entry)
         optimization = entry.get("optimization")
         tasks[name] = Task(
             name,
@@ -109,6 +110,18 @@ def load(folder: pathlib.Path, names: set[str] | None) -> dict[str, Task]:
             list(_inputs(log)),
         )
     return tasks
+
+
+def _table(path: pathlib.Path, entry: dict) -> Log:
+    """Reads a table of seconds: the columns of ``choice`` make up its name, as ``ah-train import`` writes it."""
+    features = entry["dimensions"]
+    log = Log({"name": "table", "device_capa": [0, 0], "numerical_features": features, "categorical_features": []}, features)
+    with gzip.open(path, "rt", newline="") as file:
+        for row in csv.DictReader(file):
+            choice = "_".join(f"{key}={row[key]}" for key in entry["choice"])
+            times = log.inputs().setdefault(tuple(int(row[name]) for name in features), {})
+            times.setdefault(choice, []).append(1e3 * float(row["seconds"]))
+    return log
 
 
 def _inputs(log: Log) -> Iterator[Input]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from ..task import ROOT, Input, Task
 from .fitted import Fitted, SkippedError
 
-BINARIES = ROOT / "target/release"
+BINARIES = pathlib.Path(os.environ.get("AH_BINARIES", ROOT / "target/release"))
 
 
 def with_promise(task: Task, train: Sequence[Input]) -> Fitted:

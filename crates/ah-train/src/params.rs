@@ -107,6 +107,10 @@ pub struct Params {
     /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = one_of(PromiseMode::NAMES)))]
     pub promise: Option<PromiseMode>,
+    /// The runs that a program does with one answer, where it asks once and keeps it, as an inference engine does while it loads a
+    /// model: each run pays that share of the decision [default: 1].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_negative_numbers = true))]
+    pub runs_per_decision: Option<f64>,
     /// The columns that name an entity, such as the file of a measurement: inputs with equal values are one piece of evidence for the
     /// promise, whether the heuristic may ask for the column or not (--exclude). `none`: all inputs are independent.
     /// If it is not given, groups are found in the log.

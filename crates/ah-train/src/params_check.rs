@@ -68,6 +68,9 @@ impl Params {
         if let Some(limit) = self.max_slowdown.filter(|x| !(*x >= 1.0 && x.is_finite())) {
             return wrong("max_slowdown", "1 or more (1.05 is 5 % slower)", limit);
         }
+        if let Some(runs) = self.runs_per_decision.filter(|x| !(*x >= 1.0 && x.is_finite())) {
+            return wrong("runs_per_decision", "1 or more", runs);
+        }
         if let Some(share) = self.test_share.filter(|x| !(*x > 0.0 && *x < 1.0)) {
             return wrong("test_share", "a share above 0 and below 1", share);
         }

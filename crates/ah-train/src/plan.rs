@@ -99,6 +99,7 @@ impl TrainPlan {
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
         let usual_leaf = if inputs < 32 { 1 } else { 3 };
         let mut call_site = call_site(dataset, &mut settings);
+        call_site.runs_per_decision = settings.runs_per_decision;
         // A program without a fallback, or one that measures, has nothing to decline for.
         let shortest = training.iter().map(|&input| dataset.table.inputs[input as usize].best);
         let is_short = call_site.range_tests_ms(dataset.features.base().len())

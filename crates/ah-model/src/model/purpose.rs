@@ -22,6 +22,9 @@ pub struct Purpose {
     /// The time of one small decision where the choices were measured, in nanoseconds, by language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub decision_ns: BTreeMap<String, f64>,
+    /// The runs that a program does with one answer, if more than one: each pays that share of the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_per_decision: Option<f64>,
     /// Whether the device runs while the host decides, so that a decision costs only what it takes longer than the choice.
     pub overlaps: bool,
     /// A choice that takes more than this many times the fallback's time counts as slower: at least 1.
@@ -47,6 +50,7 @@ impl Default for Purpose {
             targets: Vec::new(),
             feature_ms: BTreeMap::new(),
             decision_ns: BTreeMap::new(),
+            runs_per_decision: None,
             overlaps: false,
             max_slowdown: Self::MAX_SLOWDOWN,
             kept_of: None,

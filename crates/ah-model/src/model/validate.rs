@@ -55,6 +55,8 @@ fn validate_purpose(model: &Model) -> Result<(), String> {
     let purpose = &model.purpose;
     let limit = purpose.max_slowdown;
     ensure!(limit >= 1.0 && limit.is_finite(), "expected a max_slowdown of at least 1, found {limit}");
+    let runs = purpose.runs_per_decision.unwrap_or(1.0);
+    ensure!(runs >= 1.0 && runs.is_finite(), "expected runs_per_decision of at least 1, found {runs}");
     for (name, time) in purpose.feature_ms.iter().chain(&purpose.decision_ns) {
         let is_time = *time >= 0.0 && time.is_finite();
         ensure!(is_time, "expected a time of {} of at least 0, found {time}", quoted(name));

@@ -22,6 +22,8 @@ pub struct CallSite {
     /// What a call passes, and the names of the features of an unknown time.
     arguments: Arguments,
     untimed: Vec<String>,
+    /// The runs that a program does with one answer; `None`: one.
+    pub runs_per_decision: Option<f64>,
     /// True if the heuristic tests the range of each feature that it reads before it decides.
     pub tests_range: bool,
     /// True if the device runs while the host decides.
@@ -50,6 +52,7 @@ impl CallSite {
             feature_ms,
             arguments,
             untimed,
+            runs_per_decision: None,
             tests_range: false,
             overlaps,
             is_guess: overlaps && is_gpu.is_none(),
@@ -58,7 +61,7 @@ impl CallSite {
 
     /// Returns how a program asks a finished model. What a log with this metadata says counts before what the training knew.
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
-        let Purpose { targets, feature_ms, decision_ns, overlaps, .. } = &model.purpose;
+        let Purpose { targets, feature_ms, decision_ns, runs_per_decision, overlaps, .. } = &model.purpose;
         let (mut feature_ms, mut decision_ns) = (feature_ms.clone(), decision_ns.clone());
         if let Some(collection) = &metadata.collection {
             feature_ms.extend(collection.feature_ms.clone());
@@ -71,6 +74,7 @@ impl CallSite {
             feature_ms,
             arguments,
             untimed,
+            runs_per_decision: *runs_per_decision,
             tests_range: model.precondition.is_some(),
             overlaps: is_gpu(metadata).unwrap_or(*overlaps),
             is_guess: false,
@@ -83,32 +87,34 @@ impl CallSite {
         purpose.targets.clone_from(&self.targets);
         purpose.feature_ms = self.feature_ms.iter().map(named).collect();
         purpose.decision_ns.clone_from(&self.decision_ns);
+        purpose.runs_per_decision = self.runs_per_decision;
         purpose.overlaps = self.overlaps;
     }
 
-    /// Returns what a path of these parts through a model adds to a run.
+    /// Returns what a path of these parts through a model adds to a run: its share of the decision.
     pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         let features_ms: f64 = needed.map(|(_, ms)| ms).sum();
         let decides = parts.splits > 0.0 || parts.rows > 0.0;
         let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
         let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
+        let features_ms = features_ms / self.runs_per_decision.unwrap_or(1.0);
         Overhead { ms: features_ms + self.decision_ms(parts), overlaps: self.overlaps }
     }
 
-    /// Returns the milliseconds that reading the features of an unknown time takes in the slowest target.
+    /// Returns the milliseconds of a run for reading the features of an unknown time in the slowest target.
     pub fn reading_ms(&self) -> f64 {
         let one = VisitedParts { splits: 1.0, ..VisitedParts::default() };
         let arguments = Arguments { numbers: 0.0, categories: 0.0, ..self.arguments };
         self.decision_ms(&one) - Self { arguments, ..self.clone() }.decision_ms(&one)
     }
 
-    /// Returns the milliseconds of a decision in the slowest target.
+    /// Returns the milliseconds of a run for its share of a decision in the slowest target.
     fn decision_ms(&self, parts: &VisitedParts) -> f64 {
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
         let ms =
             waited_for.map(|&t| decision_time::milliseconds(t, &self.arguments, parts, &self.decision_ns));
-        ms.fold(0.0, f64::max)
+        ms.fold(0.0, f64::max) / self.runs_per_decision.unwrap_or(1.0)
     }
 
     /// Returns the milliseconds that a run waits for testing both ends of the range of this number of features.
@@ -133,7 +139,7 @@ impl CallSite {
         if self.is_guess && self.targets.iter().any(|target| target.asks_each_run()) {
             return Some(format!(
                 "the log names no device, so a decision counts only where it takes longer than the choice, as beside a GPU; where a \
-                 CPU runs the choices, --target {} counts all of its time",
+                 CPU runs the choices, --target {} counts all of its time, and --runs-per-decision N its share where the answer is kept",
                 self.targets[0].name()
             ));
         }

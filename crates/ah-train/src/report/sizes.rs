@@ -25,7 +25,7 @@ pub fn sizes(trained: &TrainedModel) -> String {
             "{arrow} {name:width$}  loses {}, {:.3} times as fast, {}",
             loss(rung.slowdown),
             rung.speedup,
-            decision(rung),
+            decision(trained, rung),
         );
     }
     text
@@ -59,16 +59,17 @@ pub fn taken(trained: &TrainedModel) -> String {
         }
         _ => String::new(),
     };
-    format!("Size: {} ({}{reading}){why}.\n", name(&shipped), decision(&shipped))
+    format!("Size: {} ({}{reading}){why}.\n", name(&shipped), decision(trained, &shipped))
 }
 
-/// Returns the mean time of a decision, the features included.
-fn decision(rung: &Rung) -> String {
+/// Returns the mean time that a run waits for a decision, the features included.
+fn decision(trained: &TrainedModel, rung: &Rung) -> String {
+    let whole = trained.plan.call_site.runs_per_decision.map_or("a decision", |_| "of a run");
     match rung.asking_ms {
         0.0 if rung.leaves == 1 && rung.boosted_trees == 0 => "no decision".to_owned(),
         0.0 if rung.speedup == 1.0 => "the fallback alone".to_owned(),
         0.0 => "no run waits for it".to_owned(),
-        ms => format!("{} a decision", microseconds(ms * 1e3)),
+        ms => format!("{} {whole}", microseconds(ms * 1e3)),
     }
 }
 

@@ -66,6 +66,26 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     assert!(learn(&run, &["--target", "python"]).0.leaf_count() > 1);
 }
 
+#[test]
+fn a_run_pays_its_share_of_a_decision_that_many_runs_keep() {
+    let run = Run::new();
+    run.write("train.txt", log(0.3, 0.0));
+    let (each, _) = learn(&run, &["--target", "python"]);
+    assert_eq!(each.leaf_count(), 1);
+    let (kept, figures) = learn(&run, &["--target", "python", "--runs-per-decision", "1000"]);
+    assert!(kept.leaf_count() > 1);
+    assert_eq!(kept.purpose.runs_per_decision, Some(1000.0));
+    // 0.15 µs of a decision are 0.15 ns of a run.
+    let slowdown = figures["metrics"]["held_out"]["slowdown"].as_f64();
+    assert!(slowdown < Some(1.02), "{slowdown:?}");
+    let (judged, _) = run.succeeds(&["evaluate", "model.json", "train.txt", "--json"]);
+    let judged: serde_json::Value = serde_json::from_str(&judged).unwrap();
+    assert!(judged["model"]["slowdown"].as_f64() < Some(1.02), "{judged}");
+    let (code, _, err) = run.train(&["train.txt", "--runs-per-decision", "0.5"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--runs-per-decision") && err.contains("1 or more"), "{err}");
+}
+
 /// Three in ten inputs are so short that asking alone makes them more than 5 % slower; on the others `right` takes half the time.
 #[test]
 fn where_asking_alone_breaks_the_promise_the_first_line_says_so() {

@@ -82,10 +82,7 @@ impl TrainPlan {
             // A program that measures several choices itself needs no promise.
             settings.replace(&no_promise(), Origin::Flag);
         }
-        // Leaves of a single tree are too small for each of them to have measured what they pick.
-        let may_boost = dataset.table.has_estimates() && given.excludes_boosting().is_none();
         let of_log = Params {
-            learner: may_boost.then_some(LearnerKind::Boosted),
             promise: dataset.groups.as_ref().map(|_| PromiseMode::ByNeighbourhood),
             ..Params::default()
         };

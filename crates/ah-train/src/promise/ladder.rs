@@ -127,8 +127,7 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let Recipe { dataset, plan, .. } = *recipe;
     let learner = plan.learner.row();
     let single = match learner.boosting {
-        // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
-        Boosting::Always => dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0)),
+        Boosting::Always => None,
         Boosting::WhereItPays | Boosting::Never => Some(recipe.configuration.clone()),
     };
     let of_single = single.as_ref().map(|configuration| folds.fit(&Recipe { configuration, ..*recipe }));

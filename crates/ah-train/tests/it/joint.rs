@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use ah_model::Target;
 use ah_train::{Params, TrainedModel, evaluate, train};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -159,6 +160,19 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
     };
     let mean = [1, 2, 3].map(learns).iter().sum::<f64>() / 3.0;
     assert!(mean <= 1.035, "{mean}");
+}
+
+/// Boosted trees in Python take as long as a product here; one tree takes a third of a microsecond.
+#[test]
+fn a_sparse_table_has_trees_of_a_few_sizes_in_python() {
+    let (tiles, folder, mut random) = (Tile::all(), tempfile::tempdir().unwrap(), Pcg64::seed_from_u64(1));
+    let mut log = Product::new(&tiles).sampled(&shapes(200, &mut random), 25, &mut random);
+    log.text = log.text.replace("[9, 0]", "[0, 0]");
+    let params =
+        Params { targets: vec![Target::Python], ..Params::new(vec![log.write(&folder, "log.txt")], "T") };
+    let model = train(&params).unwrap().model;
+    assert!(model.boosters.is_empty() && model.leaf_count() > 1, "{} leaves", model.leaf_count());
+    assert!(model.tree.leaves().all(|(_, leaf)| leaf.ranking.iter().all(|ranked| ranked.measured > 0)));
 }
 
 /// A decision takes time, and one that always takes the same choice saves none.

@@ -614,6 +614,18 @@ mod tests {
     }
 
     #[test]
+    fn groups_that_differ_little_are_groups() {
+        // Of shapes of powers of two no number determines another; they differ by up to 2 %.
+        let shape = |at: usize| {
+            let power = |of| f64::from(1 << (8.0 * random(at / 10, of)) as u32);
+            let values = vec![power(1), power(2), power(3), (at % 10) as f64];
+            (values, 0.7 + 0.02 * (of_group(at / 10) - 1.0))
+        };
+        let found = dependence(&["m", "n", "k", "batch"], 1200, shape);
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["m", "n", "k"]));
+    }
+
+    #[test]
     fn settings_may_be_any_columns() {
         // Two columns name the group, in five batch sizes and two types; or three numbers are free.
         let variant = |at: usize| {
@@ -649,6 +661,17 @@ mod tests {
             let found = dependence(&["a", "b", "c"], 720, run);
             assert_eq!(found.groups.map(|groups| groups.shared), Some(Shared::Nearness), "{together}");
         }
+    }
+
+    #[test]
+    fn short_runs_whose_numbers_grow_together_are_groups() {
+        let run = |at: usize| {
+            let scale = 0.8 + 0.4 * random(at, 4);
+            ([1, 2, 3].map(|of| scale * random(at / 12, of)).to_vec(), of_group(at / 12))
+        };
+        let found = dependence(&["a", "b", "c"], 1200, run).groups.unwrap();
+        let count = sizes_of(&found.keys).groups;
+        assert!(found.shared == Shared::Nearness && (90..=110).contains(&count), "{count}");
     }
 
     #[test]

@@ -145,7 +145,7 @@ pub fn train_checked(
     }
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
-    let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model));
+    let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model, &shipping.usable));
     let shipped = decisions::constant(&model, &plan.call_site).or_else(falls_back);
     let decides = held_out.evaluation.comparison.model.coverage > 0.0;
     let judged = if decides { decisions::constant(&climbed.model, &plan.call_site) } else { fallback };
@@ -189,7 +189,7 @@ fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
     if let Some(look) = climbed.look {
         prepared.plan.keep(look);
     }
-    if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 {
+    if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 && decides_some(prepared, &climbed) {
         return (climbed, None);
     }
     let with = std::mem::replace(&mut prepared.plan, without);
@@ -199,6 +199,14 @@ fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
     }
     prepared.plan = with;
     (climbed, None)
+}
+
+/// Returns whether the heuristic takes another choice than the fallback on any input that it learned from. The folds may decide
+/// some where it decides none.
+fn decides_some(prepared: &Prepared, climbed: &Climbed) -> bool {
+    let Prepared { plan, parts, learning: dataset, .. } = prepared;
+    let recipe = Recipe { dataset, plan, configuration: &climbed.configuration, max_leaves: None };
+    !always_falls_back(&recipe, &climbed.model, &parts.training)
 }
 
 /// Learns a heuristic from the training part.
@@ -242,10 +250,10 @@ fn no_promise(
     }
 }
 
-/// Returns true if the model takes no choice but the fallback on the inputs that it was learned from.
-fn always_falls_back(recipe: &Recipe<'_>, model: &Model) -> bool {
-    let Dataset { table, usable, .. } = recipe.dataset;
+/// Returns true if the model takes no choice but the fallback on these inputs.
+fn always_falls_back(recipe: &Recipe<'_>, model: &Model, inputs: &[u32]) -> bool {
+    let table = &recipe.dataset.table;
     let fallback = model.fallback.and_then(|fallback| table.choice_id(model.choice_name(fallback)));
     let takes_it = |judged: JudgedInput| fallback.is_some_and(|fallback| judged.taken(fallback) == fallback);
-    recipe.decide(model, usable).into_iter().all(takes_it)
+    recipe.decide(model, inputs).into_iter().all(takes_it)
 }

@@ -94,7 +94,9 @@ impl CallSite {
     /// Returns what a path of these parts through a model adds to a run: its share of the decision.
     pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
-        let features_ms: f64 = needed.map(|(_, ms)| ms).sum();
+        // A program that keeps its answer for good computes the features once.
+        let waits = self.targets.iter().any(|target| target.asks_each_run());
+        let features_ms: f64 = needed.map(|(_, ms)| ms).filter(|_| waits).sum();
         let decides = parts.splits > 0.0 || parts.rows > 0.0;
         let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
         let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
@@ -191,4 +193,25 @@ fn by_slot(
     let mut by_slot: Vec<_> = timed.into_iter().map(|slot| (slot, feature_ms[&logged[slot].name])).collect();
     by_slot.sort_by(|a, b| b.1.total_cmp(&a.1));
     (by_slot, arguments, untimed.into_iter().map(|slot| logged[slot].name.clone()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use ah_model::{Feature, Schema};
+
+    use super::*;
+
+    #[test]
+    fn features_cost_where_a_run_waits_for_the_decision() {
+        let schema = Schema::new(vec![Feature::numerical("entropy")]).unwrap();
+        let features = Features::new(schema, &[]).unwrap();
+        let feature_ms = BTreeMap::from([("entropy".to_owned(), 2.0)]);
+        let asking = |target: Target| {
+            let site = CallSite::new(&[target], true, &feature_ms, &features, &Metadata::default());
+            let used = Footprint { logged: [0].into(), ..Footprint::default() };
+            site.overhead(&used, &VisitedParts { splits: 1.0, ..VisitedParts::default() }).ms
+        };
+        assert_eq!((asking(Target::Triton), asking(Target::Inductor)), (0.0, 0.0));
+        assert!(asking(Target::Rust) > 2.0);
+    }
 }

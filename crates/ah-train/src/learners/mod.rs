@@ -2,7 +2,7 @@
 //!
 //! The same rows give the same tree, whatever the threads. Our own learners grow by [`ah_joint::growth`]; linfa-trees is the
 //! baseline. A learner has a file here that implements [`Learner`], and a name in
-//! [`LearnerKind`](crate::params::LearnerKind) with its row in `learner.rs`.
+//! [`LearnerKind`](crate::params::LearnerKind) with its row in `registry.rs`.
 //!
 //! A learner only decides where to split. The leaves are the same for all learners: `tree::leaves`
 //! makes them from the training rows that reach them, so a library's own leaves do not matter (linfa's
@@ -14,14 +14,16 @@ mod cost_tree;
 mod errors;
 mod learner;
 mod linfa_trees;
+mod registry;
 mod residual_tree;
 mod sample;
 mod tilings;
 
 pub use boost::{Boost, Residuals};
 pub use cost_tree::CostTree;
-pub use learner::{Boosting, Learner};
+pub use learner::Learner;
 pub use linfa_trees::LinfaTrees;
+pub use registry::Boosting;
 pub use residual_tree::ResidualTree;
 pub use tilings::dimensions;
 

@@ -145,5 +145,7 @@ pub fn skipped(reason: &str) {
 
 /// Returns the name of the learner that a training chose.
 pub fn learner(trained: &ah_train::TrainedModel) -> &str {
-    trained.model.provenance.parameters["chosen"]["learner"].as_str().unwrap()
+    let chosen = &trained.model.provenance.parameters["chosen"];
+    let named = chosen["learner"].as_object().and_then(|learner| learner.keys().next());
+    if chosen["boost"].is_null() { named.unwrap() } else { "boosted" }
 }

@@ -73,12 +73,10 @@ impl Planned {
         self.tables.as_ref().is_some_and(|code| !code.tables.boosters.first_rows.is_empty())
     }
 
-    /// Returns whether `choose` reads a feature of the input.
-    pub fn reads_input(&self) -> bool {
-        let has_costs = self.costs.as_ref().is_some_and(|code| code.reads_input);
-        let decides_in_parts = self.tables.is_some() || !self.factors.is_empty();
-        self.body.reads_input
-            || decides_in_parts && (has_costs || self.leaf.reads_input || self.conditions.0.reads_input)
+    /// Returns whether the loop over a cost formula reads a feature of the input.
+    pub fn loop_reads_input(&self) -> bool {
+        let costs_read = self.costs.as_ref().is_some_and(|code| code.reads_input);
+        costs_read || self.leaf.reads_input || self.conditions.0.reads_input
     }
 
     /// Returns the helpers that the code calls.

@@ -128,7 +128,7 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
         (_, true) => "c: &Context",
         (_, false) => "_: &Context",
     };
-    values.insert("parameter", parameter(planned.factors.is_empty() || planned.reads_input()));
+    values.insert("parameter", parameter(planned.factors.is_empty() || planned.loop_reads_input()));
     values.insert("body_parameter", parameter(planned.body.reads_input));
     values.insert("leaf_parameter", parameter(planned.leaf.reads_input));
     values.insert("costs_parameter", parameter(planned.costs.as_ref().is_some_and(|code| code.reads_input)));

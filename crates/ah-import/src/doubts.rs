@@ -71,6 +71,8 @@ struct Watched {
     name: String,
     /// Its words, in small letters.
     words: Vec<String>,
+    /// Whether its numbers say how wrong a result is.
+    measures_errors: bool,
     values: IndexSet<String>,
     has_many: bool,
     /// The number of each row's value.
@@ -82,10 +84,12 @@ impl Doubts {
     pub fn places(&mut self, unused: &[Column]) -> Vec<(usize, usize)> {
         let place = |column: &Column| {
             let at = self.columns.iter().position(|known| known.name == column.name).unwrap_or_else(|| {
-                let words = crate::quantity::words(&column.name).into_iter().map(str::to_lowercase).collect();
+                let words = crate::quantity::words(&column.name).into_iter().map(str::to_lowercase);
+                let words: Vec<String> = words.collect();
                 let (values, rows) = (IndexSet::new(), Vec::new());
                 self.columns.push(Watched {
                     name: column.name.clone(),
+                    measures_errors: has_word(&words, &ERROR_NAMES),
                     words,
                     values,
                     has_many: false,
@@ -184,16 +188,14 @@ impl Doubts {
 }
 
 impl Watched {
-    /// Returns whether one of its words, or two behind each other as in `timed_out`, is one of these.
     fn has_word(&self, words: &[&str]) -> bool {
-        let two = || self.words.windows(2).map(<[String]>::concat);
-        self.words.iter().any(|word| words.contains(&&**word)) || two().any(|word| words.contains(&&*word))
+        has_word(&self.words, words)
     }
 
     /// Returns the state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
     fn state<'c>(&self, cell: &'c Cell) -> &'c str {
         let text = cell.as_text().unwrap_or_default();
-        if !self.has_word(&ERROR_NAMES) {
+        if !self.measures_errors {
             return text;
         }
         match ah_types::number(text) {
@@ -240,6 +242,12 @@ impl Watched {
             _ => None,
         }
     }
+}
+
+/// Returns whether one of a name's words, or two behind each other as in `timed_out`, is one of these.
+fn has_word(name: &[String], words: &[&str]) -> bool {
+    let two = || name.windows(2).map(<[String]>::concat);
+    name.iter().any(|word| words.contains(&&**word)) || two().any(|word| words.contains(&&*word))
 }
 
 fn is_name(value: &str) -> bool {

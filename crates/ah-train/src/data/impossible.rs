@@ -89,10 +89,9 @@ fn sentinels(samples: &[Sample]) -> Vec<(f64, usize)> {
     let mut found = Vec::new();
     let mut limit = f64::INFINITY;
     loop {
-        let below = |limit: f64| samples.iter().map(|s| s.feedback).filter(move |time| *time < limit);
-        let most = below(limit).fold(0.0, f64::max);
+        let most = greatest_below(samples, limit);
         let count = samples.iter().filter(|sample| sample.feedback == most).count();
-        let next = below(most).fold(0.0, f64::max);
+        let next = greatest_below(samples, most);
         if next == 0.0 || most < FAR * next {
             return found;
         }
@@ -104,13 +103,17 @@ fn sentinels(samples: &[Sample]) -> Vec<(f64, usize)> {
     }
 }
 
+/// Returns the greatest time below a limit; 0 without one.
+fn greatest_below(samples: &[Sample], limit: f64) -> f64 {
+    samples.iter().map(|sample| sample.feedback).filter(|time| *time < limit).fold(0.0, f64::max)
+}
+
 /// Returns the greatest time and the number of its inputs, where many have exactly it, far above all other times.
 fn limit(samples: &[Sample]) -> Option<(f64, usize)> {
-    let below =
-        |limit: f64| samples.iter().map(|s| s.feedback).filter(move |time| *time < limit).fold(0.0, f64::max);
-    let most = below(f64::INFINITY);
+    let most = greatest_below(samples, f64::INFINITY);
+    let next = greatest_below(samples, most);
     let inputs: FxHashSet<u32> = samples.iter().filter(|s| s.feedback == most).map(|s| s.input).collect();
-    let is_far = below(most) > 0.0 && most >= ABOVE * below(most);
+    let is_far = next > 0.0 && most >= ABOVE * next;
     (is_far && inputs.len() >= LIMITED).then_some((most, inputs.len()))
 }
 

@@ -12,7 +12,6 @@ import gc
 import os
 import signal
 import struct
-import threading
 import time
 import warnings
 from collections import Counter
@@ -54,14 +53,6 @@ def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Pro
     for _ in work.run(seconds):
         each(f"compiling {len(work.jobs) - len(work.left)} of {len(work.jobs)}")
     return {work.owners[job][1] for job in work.left if work.is_wanted(job)} if work.is_late else set()
-
-
-def compile_in_background(compilations: Iterable[Compilation]) -> None:
-    """Begins to compile, and returns at once."""
-    running = work_of(compilations).run(MOST_SECONDS)
-    # The processes begin here, while no other thread compiles: its locks would stay locked in them.
-    next(running, None)
-    threading.Thread(target=list, args=(running,), daemon=True).start()
 
 
 def work_of(compilations: Iterable[Compilation], each: Progress = lambda text: None) -> Work:

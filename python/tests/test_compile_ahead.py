@@ -5,10 +5,8 @@ import os
 import re
 import sys
 import time
-import types
 
 import fake_device
-import heuristics
 import pytest
 
 from autoheuristic import compile_ahead as module
@@ -256,42 +254,3 @@ def test_kernels_with_tensor_descriptors_are_compiled_ahead(tmp_path, monkeypatc
         assert kernel.run(x, y, 128, grid=(1,), warmup=True, **config.all_kwargs()).asm["cubin"]
     assert hits == [True] * 2, "compiled by other processes"
     assert kernel.specialization(call) == kernel.specialization(call)
-
-
-@with_triton
-def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device):
-    """A new process with an empty cache finds compiled what an earlier one launched."""
-    import triton
-
-    from autoheuristic.attachment.calls import describe
-    from autoheuristic.attachment.identity import identify
-    from autoheuristic.attachment.session import Session
-    from autoheuristic.attachment.settings import Settings
-
-    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(float32=fake_device.FLOAT32))
-    tuner = imported("journal_package", SOURCE, tmp_path, monkeypatch).scaled.fn
-    kernel = Kernel(tuner, tuner.configs)
-    x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
-    monkeypatch.setattr(fake_device.Tensor, "data_ptr", lambda tensor: 16)
-    settings = Settings(("journal_package",), tmp_path / "attached")
-    earlier = Session(settings)
-    calls = [Call((1,), (x, y, None, 0.5, 100), {"D": width, "HAS_B": False}) for width in (64, 128)]
-    for call in calls:
-        features = {"n": call.kwargs["D"], "x_dtype": "torch.float32"}
-        found = {"answer": "heuristic", "call": describe(kernel, call, with_values=False)}
-        earlier.note(identify(kernel), "journal_package", features, found)
-    heuristics.write(settings.here / f"{identify(kernel).stem}.py", [kernel.names[1]])
-
-    session = Session(settings)
-    session.autotuners = lambda: [tuner]
-    session.begin()
-    deadline = time.monotonic() + 60
-    while len(list((tmp_path / "triton").glob("*/*.cubin"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    hits = []
-    monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
-    for call in calls:
-        assert kernel.launch(call, 1, warmup=True).asm["cubin"]
-    assert hits == [True] * 2
-    kernel.launch(calls[0], 0, warmup=True)
-    assert hits == [True, True, False], "the other configurations are not compiled"

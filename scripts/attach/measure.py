@@ -150,7 +150,6 @@ class Comparison:
         if output is None or not learned:
             return
         journal = next(self.folder(name).glob("*/calls.jsonl"))
-        # With the journal of the calls so far, an empty cache is filled in the background; without it, at each launch.
         fresh = Path(tempfile.mkdtemp(dir=self.work))
         self.first(name, "attached", fresh)
         self.asked(name, "first calls", journal)
@@ -160,8 +159,6 @@ class Comparison:
             self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
             self.asked(name, "all calls", journal)
         self.first(name, "attached, compiled before", fresh)
-        journal.write_bytes(b"")
-        self.first(name, "attached without a journal", None)
 
     def first(self, name, title, cache):
         """Times the first calls of a fresh process."""
@@ -191,11 +188,9 @@ ROWS = (
     "package, first",
     "attached, first",
     "attached, compiled before, first",
-    "attached without a journal, first",
     "package, others",
     "attached, others",
     "attached, compiled before, others",
-    "attached without a journal, others",
     "steady, shapes",
     "steady, GPU time, heuristic by package",
     "steady, GPU time, heuristic by itself",

@@ -128,7 +128,6 @@ class AttachedKernel:
         rest = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         call, decided = Call(kwargs.get("grid"), args, rest), None
         try:
-            self._session.begin()
             state = self._ready(call)
             if state is not None:
                 features = state.features.read(call)
@@ -187,7 +186,8 @@ class AttachedKernel:
             if not is_capturing():
                 chosen = (None, None) if index is None else (state.kernel.all_kwargs[index], self.autotuner.best_config)
                 state.memory.keep(call, chosen)
-                description = describe(state.kernel, call, with_values=answer != "heuristic")
+                # What a heuristic decided is not measured later; reading the values of a tensor waits for the device.
+                description = None if answer == "heuristic" else describe(state.kernel, call)
         except MeasureError as error:
             why_not = str(error)
         except Exception as error:

@@ -1,7 +1,7 @@
 """The journal of an attached program: one line for each new input of each kernel, with who chose, and why.
 
-Each line describes the call: shapes, strides and types of the tensors, the other arguments, the grid. ``variants``
-compiles for such calls, and ``replay`` makes them again and measures them, where no heuristic decided.
+Where no heuristic decided, a line describes the call: shapes, strides and types of the tensors, the other arguments, the
+grid. ``replay`` makes these calls again and measures them.
 """
 
 from __future__ import annotations
@@ -83,15 +83,13 @@ def key_of(features: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]
     return tuple(str(features[name]) for name in names)
 
 
-def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any]:
-    """Describes a call so that it can be made again.
-
-    To read the values of a tensor waits for the device, so a call that is not measured later does without.
+def describe(kernel: Kernel, call: Call) -> dict[str, Any]:
+    """Describes a call so that it can be made again. Reading the values of a tensor waits for the device.
 
     Raises:
         MeasureError: An argument cannot be described.
     """
-    described = {name: _describe(name, value, with_values) for name, value in kernel.named_args(call).items()}
+    described = {name: _describe(name, value) for name, value in kernel.named_args(call).items()}
     grids: Any = call.grid
     if callable(grids):
         arguments = {**kernel.defaults, **kernel.named_args(call)}
@@ -101,13 +99,13 @@ def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any]:
     return {"arguments": described, "grid": grids}
 
 
-def _describe(name: str, value: Any, with_values: bool) -> dict[str, Any]:
+def _describe(name: str, value: Any) -> dict[str, Any]:
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
     if is_descriptor(value):
         parts = {part: [int(size) for size in getattr(value, part)] for part in DESCRIPTOR}
         padding = {"padding": value.padding} if hasattr(value, "padding") else {}
-        return {"descriptor": _describe(name, value.base, with_values), **parts, **padding}
+        return {"descriptor": _describe(name, value.base), **parts, **padding}
     if hasattr(value, "data_ptr") and hasattr(value, "stride") and dtype_of(value) is not None:
         tensor: dict[str, Any] = {
             "tensor": str(value.dtype),
@@ -116,7 +114,7 @@ def _describe(name: str, value: Any, with_values: bool) -> dict[str, Any]:
         }
         if value.data_ptr() % 16:
             tensor["is_aligned"] = False
-        if with_values and not value.dtype.is_floating_point:
+        if not value.dtype.is_floating_point:
             if value.numel() <= MOST_VALUES:
                 tensor["values"] = value.tolist()
             else:

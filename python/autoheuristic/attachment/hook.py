@@ -32,7 +32,6 @@ class Hook:
         self._removed = False
         self._init: Any = None
         self._lock = threading.Lock()
-        session.autotuners = lambda: [kernel.autotuner for kernel in list(self._attached.values())]
         atexit.register(self._at_exit)
         if MODULE in sys.modules:
             self.patch(sys.modules[MODULE])

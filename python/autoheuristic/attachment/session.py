@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import AutoHeuristicWarning
@@ -25,30 +25,12 @@ class Session:
         """Nothing is read or written before the first call of a kernel."""
         self.settings = settings
         self.lock = threading.RLock()
-        """Held while a line is written, and while the processes that compile are begun."""
-        self.autotuners: Callable[[], list[Any]] = list
-        """Returns the attached autotuners."""
-        self._has_begun = False
+        """Held while a line is written."""
         self._lines_left = MOST_LINES
         self._warned: set[str] = set()
         if hasattr(os, "register_at_fork"):
             # Another thread of the parent may have held the lock; it does not exist in the child.
             os.register_at_fork(after_in_child=lambda: setattr(self, "lock", threading.RLock()))
-
-    def begin(self) -> None:
-        """Begins to compile what earlier processes launched, at the first call of a kernel."""
-        if self._has_begun or self.settings.mode != "serve" or is_capturing():
-            return
-        with self.lock:
-            if self._has_begun:
-                return
-            self._has_begun = True
-            try:
-                from . import variants  # Imports Triton, which is there.
-
-                variants.compile_picks(self.settings, self.autotuners())
-            except Exception as error:
-                self.warn(f"kernels are compiled when they are launched, not before ({type(error).__name__}: {error})")
 
     def note(self, identity: Identity, package: str, features: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         """Writes an input to the journal. A folder that cannot be written costs a warning, not the program."""

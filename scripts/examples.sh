@@ -10,7 +10,7 @@ else
 fi
 
 if python3 -c "import numpy" 2> /dev/null; then
-  (cd examples/numpy_isin && python3 judge.py 5)
+  (cd examples/numpy_isin && python3 judge.py --seconds 5 --processes 1)
 else
   echo "SKIPPED: there is no numpy, so examples/numpy_isin/judge.py was not run"
 fi

@@ -1,5 +1,5 @@
-//! The files of tools: each is recognized, and gives the log that its tool means. pytest-benchmark, Google Benchmark, hyperfine and Criterion wrote
-//! their files. The others were typed after the tools' documented formats, and no tool has written them yet.
+//! The files of tools: each is recognized, and gives the log that its tool means. Tools wrote the files in `tests/tables`. The texts
+//! in this file were typed after the documented formats of tools that no registry has, or that need a GPU.
 
 use ah_import::{ImportParams, import, preset_text};
 use insta::assert_snapshot;
@@ -68,6 +68,9 @@ fn files_that_the_tools_wrote() {
             (4, 2, 2, 20, 0, 0),
         ),
         ("criterion", "criterion", Flags::default(), (6, 3, 2, 6, 0, 0)),
+        // Kernel Tuner 1.5.0 with its C backend, on a kernel that two loops make.
+        ("kernel_tuner_c.json", "kernel-tuner", Flags::default(), (2, 1, 2, 6, 0, 0)),
+        ("t4.json", "t4", Flags { set: "n=4096", ..Flags::default() }, (2, 1, 2, 6, 0, 0)),
     ] {
         let folder = Folder::new();
         let params = ImportParams { tables: vec![sample(file)], ..params(&folder, &flags) };
@@ -78,42 +81,42 @@ fn files_that_the_tools_wrote() {
     }
 }
 
+/// Returns the log of a file that a tool wrote, recognized by its contents.
+fn of_tool(tool: &str, file: &str, flags: &Flags) -> String {
+    let text = std::fs::read_to_string(sample(file)).unwrap();
+    recognized(tool, file, &text, flags)
+}
+
+/// JMH 1.37, built from its source, on Java 17; `rates` with `-bm thrpt`, `sample` with `-bm sample -prof gc`.
 #[test]
 fn jmh() {
-    let json = r#"[
-      {"benchmark": "x.plain", "mode": "thrpt", "params": {"n": "20"}, "primaryMetric": {"score": 500.0, "scoreUnit": "ops/s", "rawData": [[500.0]]}, "secondaryMetrics": {"gc.alloc.rate": {"score": 3.0, "scoreUnit": "MB/sec"}}},
-      {"benchmark": "x.packed", "mode": "thrpt", "params": {"n": "20"}, "primaryMetric": {"score": 0.25, "scoreUnit": "ops/ms", "rawData": [[0.25]]}, "secondaryMetrics": {}}]"#;
-    assert_eq!(recognized("jmh", "jmh.json", json, &Flags::default()), "20,x.plain,2; 20,x.packed,4");
-    let csv = "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\",\"Param: n\"\n\
-               \"x.plain\",\"sample\",1,900,5.0,0.1,\"us/op\",20\n\
-               \"x.plain:plain·p0.00\",\"sample\",1,1,2.75,NaN,\"us/op\",20\n\
-               \"x.plain:·gc.alloc.rate\",\"sample\",1,5,0.002,0.1,\"MB/sec\",20\n\
-               \"x.packed\",\"sample\",1,900,9.0,0.1,\"us/op\",20\n";
-    assert_eq!(recognized("jmh", "jmh.csv", csv, &Flags::default()), "20,x.plain,0.005; 20,x.packed,0.009");
+    let log = |file| of_tool("jmh", file, &Flags::default());
+    assert_snapshot!(log("jmh.json"), @"64,sorts.Sort.parallel,0.0346119142130689; 4096,sorts.Sort.parallel,2.6362113678571433; 64,sorts.Sort.plain,0.0253485175043834; 4096,sorts.Sort.plain,4.385764913533834");
+    assert_snapshot!(log("jmh_rates.json"), @"64,sorts.Sort.parallel,0.04159403741805444; 64,sorts.Sort.plain,0.01818465815316048");
+    assert_snapshot!(log("jmh.csv"), @"64,sorts.Sort.parallel,0.015576765; 4096,sorts.Sort.parallel,2.204167563; 64,sorts.Sort.plain,0.011484792; 4096,sorts.Sort.plain,2.6205619099999997");
+    assert_snapshot!(log("jmh_sample.csv"), @"64,sorts.Sort.parallel,0.039714396; 64,sorts.Sort.plain,0.013384459");
+}
+
+/// nanobench 4.6.0 by its templates, and the text of Go 1.19.8.
+#[test]
+fn names_with_parts() {
+    let flags = |pattern| Flags { features: "n", choice: "way", pattern, ..Flags::default() };
+    let nanobench = flags(r"(?<way>\w+)/(?<n>\d+)");
+    let log = of_tool("nanobench", "nanobench.json", &nanobench);
+    assert_snapshot!(log, @"8,std,0.0000341063675832127; 8,stable,0.000087599194573972; 64,std,0.000481252976190476; 64,stable,0.000696081545064378");
+    assert_eq!(of_tool("nanobench", "nanobench.csv", &nanobench), log);
+    let go = flags(r"Sort/(?<way>\w+)/n=(?<n>\d+)");
+    assert_snapshot!(of_tool("go-bench", "go_bench.txt", &go), @"8,std,0.0009639; 8,std,0.000677; 8,insertion,0.0001097; 8,insertion,0.0000903; 64,std,0.008801; 64,std,0.005913; 64,insertion,0.004959; 64,insertion,0.005484; 512,std,0.155342; 512,std,0.143824; 512,insertion,0.513682; 512,insertion,0.685014");
 }
 
 #[test]
-fn tools_of_processors() {
+fn benchmarkdotnet() {
     let csv = "Method;N;Mean;Error;StdDev;Allocated\nSort;10;\"1,234.5 ns\";1.2 ns;1.1 ns;40 B\nMerge;10;2.5 μs;0.1 μs;0.1 μs;-\nRadix;10;NA;NA;NA;NA\n";
     let flags = Flags { features: "N", ..Flags::default() };
     assert_eq!(
         recognized("benchmarkdotnet", "report.csv", csv, &flags),
         "10,Sort,0.0012345; 10,Merge,0.0025"
     );
-
-    let pattern = r"(?<way>\w+)/(?<n>\d+)";
-    let flags = Flags { features: "n", choice: "way", pattern, ..Flags::default() };
-    let json = r#"{"results": [
-      {"title": "sort", "name": "std/64", "unit": "op", "batch": 1, "epochs": 5, "median(elapsed)": 2.5e-06, "measurements": [{"iterations": 9, "elapsed": 2.5e-06}]},
-      {"title": "sort", "name": "radix/64", "unit": "op", "batch": 1, "epochs": 5, "median(elapsed)": 1.5e-06, "measurements": [{"iterations": 9, "elapsed": 1.5e-06}]}]}"#;
-    assert_eq!(recognized("nanobench", "nanobench.json", json, &flags), "64,std,0.0025; 64,radix,0.0015");
-    let csv = "\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";\"error %\";\"total\"\n\"sort\";\"std/64\";\"op\";1;2.5e-06;0.01;0.001\n";
-    assert_eq!(recognized("nanobench", "nanobench.csv", csv, &flags), "64,std,0.0025");
-
-    let pattern = r"Sort/(?<way>\w+)/n=(?<n>\d+)";
-    let flags = Flags { features: "n", choice: "way", pattern, ..Flags::default() };
-    let text = "goos: linux\ngoarch: amd64\npkg: example\ncpu: a\nBenchmarkSort/std/n=64-8   \t  500000\t      2500 ns/op\t  512 B/op\t 2 allocs/op\nBenchmarkSort/radix/n=64-8 \t 1000000\t   1500.5 ns/op\nPASS\nok  \texample\t2.5s\n";
-    assert_eq!(recognized("go-bench", "bench.txt", text, &flags), "64,std,0.0025; 64,radix,0.0015005");
 }
 
 #[test]

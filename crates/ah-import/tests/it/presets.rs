@@ -70,7 +70,7 @@ fn files_that_the_tools_wrote() {
         ("criterion", "criterion", Flags::default(), (6, 3, 2, 6, 0, 0)),
         // Kernel Tuner 1.5.0 with its C backend, on a kernel that two loops make.
         ("kernel_tuner_c.json", "kernel-tuner", Flags::default(), (2, 1, 2, 6, 0, 0)),
-        ("t4.json", "t4", Flags { set: "n=4096", ..Flags::default() }, (2, 1, 2, 6, 0, 0)),
+        ("kernel_tuner_t4.json", "t4", Flags { set: "n=4096", ..Flags::default() }, (2, 1, 2, 6, 0, 0)),
     ] {
         let folder = Folder::new();
         let params = ImportParams { tables: vec![sample(file)], ..params(&folder, &flags) };

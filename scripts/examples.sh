@@ -15,6 +15,8 @@ else
   echo "SKIPPED: there is no numpy, so examples/numpy_isin/judge.py was not run"
 fi
 
+(cd examples/inductor_reduction && python3 judge.py fresh.csv.gz others.csv.gz)
+
 (cd examples/aho_corasick && cargo fmt --all --check && cargo clippy --release --quiet --all-targets -- -D warnings)
 
 if [ "${ARROW-}" = 1 ]; then

@@ -54,6 +54,8 @@ follow examples/nearest_neighbors/train.txt.gz nearest_neighbors examples/neares
   --target python --max-risk none --size smallest
 follow examples/numpy_isin/train.txt.gz isin_way examples/numpy_isin/isin_way.py \
   --target python --learner cost_tree --max-leaves 16 --max-risk 0.03 --feature-ns n=25,tests=25,span=0,itemsize=25
+follow examples/inductor_reduction/train.txt.gz reduction_way examples/inductor_reduction/reduction_way.py \
+  --target python --optimization examples/inductor_reduction/reduction.toml
 follow examples/arrow_selection/train.txt.gz selection_strategy examples/arrow_selection/selection_strategy.rs \
   --learner cost_tree --max-leaves 16 --exclude nullable --exclude dictionary
 follow examples/aho_corasick/train.txt.gz aho_corasick_kind examples/aho_corasick/kind.rs \

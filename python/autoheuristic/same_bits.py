@@ -23,16 +23,21 @@ Times = Mapping[tuple[Value, ...], Mapping[str, float]]
 """By input, the median time of each choice."""
 
 
-def restrict(log: Path, bits: Path, is_invariant: bool) -> tuple[list[str], list[list[str]]]:
-    """Rewrites a log so that only picks of equal bits can be learned from it. Returns what to print, and the classes.
+def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Rewrites a log so that only picks of equal bits can be learned from it: those of the class that loses least.
 
-    With an invariant feature all classes stay, else the one that loses least.
+    With invariant features all classes stay, and each value of the other features that the log has with two values of the
+    invariant ones takes its best class; elsewhere the class that loses least on all inputs is taken.
+
+    Returns what to print, and what the heuristic gets.
 
     Raises:
-        MeasureError: No two configurations give the same bits on all inputs, and no feature is to be invariant.
+        MeasureError: An invariant feature is none of the log, or no two configurations give the same bits on all inputs.
     """
     found, digests = Log.read(log), _digests(bits)
-    times = _times(found)
+    if unknown := [name for name in invariant if name not in found.features]:
+        raise MeasureError(f"--invariant: expected one of {', '.join(found.features)}, found {unknown[0]!r}")
+    times = {i: {name: statistics.median(ms) for name, ms in of.items()} for i, of in found.inputs().items()}
     whole = [name for name in found.choices if all(math.isfinite(of.get(name, math.inf)) for of in times.values())]
     classes: dict[str, list[str]] = defaultdict(list)
     for name in whole:
@@ -43,29 +48,23 @@ def restrict(log: Path, bits: Path, is_invariant: bool) -> tuple[list[str], list
     losses = sorted((loss(times, members), members) for members in classes.values())
     lines = [f"Classes of equal bits, of {counted(len(whole), 'configuration')} that run on all inputs: {len(losses)}"]
     lines += [f"  loses {100 * cost - 100:6.2f} %: {', '.join(members)}" for cost, members in losses[:MOST_SHOWN]]
-    if losses and is_invariant:
+    if losses and invariant:
         found.write(log, [name for members in classes.values() for name in members])
-        return lines, [*classes.values()]
+        line, footer = _fixed(found.features, times, [*classes.values()], invariant)
+        return [*lines, line], footer
     cost, members = next((each for each in losses if len(each[1]) > 1), (math.inf, []))
     if not members:
         raise MeasureError("\n".join([*lines, "no two of them agree; --invariant FEATURE takes one over a feature"]))
     found.write(log, members)
     what = f"Picks these {len(members)}: with the best of them"
-    return [*lines, f"{what}, {100 * cost - 100:.2f} % slower than a free choice."], []
+    return [*lines, f"{what}, {100 * cost - 100:.2f} % slower than a free choice."], {}
 
 
-def fixed(log: Path, classes: Sequence[Sequence[str]], invariant: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Takes a class for each value of the other features that the log has with two values of the invariant ones.
-
-    Elsewhere the class that loses least on all inputs is taken. Returns a line to print, and what the heuristic gets.
-
-    Raises:
-        MeasureError: A name is no feature of the log.
-    """
-    found = Log.read(log)
-    if unknown := [name for name in invariant if name not in found.features]:
-        raise MeasureError(f"--invariant: expected one of {', '.join(found.features)}, found {unknown[0]!r}")
-    times, rest = _times(found), [i for i, name in enumerate(found.features) if name not in invariant]
+def _fixed(
+    features: Sequence[str], times: Times, classes: Sequence[Sequence[str]], invariant: Sequence[str]
+) -> tuple[str, dict[str, Any]]:
+    """Takes a class for each value of the other features. Returns a line to print, and what the heuristic gets."""
+    rest = [i for i, name in enumerate(features) if name not in invariant]
     groups: dict[tuple[str, ...], dict[tuple[Value, ...], Mapping[str, float]]] = defaultdict(dict)
     for values, of in times.items():
         groups[tuple(str(values[i]) for i in rest)][values] = of
@@ -76,22 +75,17 @@ def fixed(log: Path, classes: Sequence[Sequence[str]], invariant: Sequence[str])
     other = best(times)
     taken = {key: best(inputs) for key, inputs in groups.items() if len(inputs) > 1}
     logs = [math.log(loss(of, classes[taken.get(key, other)])) * len(of) for key, of in groups.items()]
-    over, names = 100 * math.exp(sum(logs) / len(times)) - 100, ", ".join(found.features[i] for i in rest)
-    line = f"Takes one class for each of {len(taken)} values of {names}, over all {', '.join(invariant)}"
-    ordered = [tuple(sorted(members, key=lambda name: loss(times, [name]))) for members in classes]
-    footer = {"CLASSES": ordered, "FIXED": [found.features[i] for i in rest]}
+    over, names = 100 * math.exp(sum(logs) / len(times)) - 100, [features[i] for i in rest]
+    line = f"Takes one class for each of {len(taken)} values of {', '.join(names)}, over all {', '.join(invariant)}"
     line += f": with the best of each, {over:.2f} % slower than a free choice."
-    return line, {**footer, "CLASS_OF": taken, "OTHER_CLASS": other}
+    ordered = [tuple(sorted(members, key=lambda name: loss(times, [name]))) for members in classes]
+    return line, {"CLASSES": ordered, "FIXED": names, "CLASS_OF": taken, "OTHER_CLASS": other}
 
 
 def loss(times: Times, members: Sequence[str]) -> float:
     """Returns the geometric mean of the best of these over the best of all."""
     ratios = (min(of[name] for name in members) / min(of.values()) for of in times.values())
     return math.exp(statistics.fmean(map(math.log, ratios)))
-
-
-def _times(log: Log) -> Times:
-    return {i: {name: statistics.median(ms) for name, ms in of.items()} for i, of in log.inputs().items()}
 
 
 def _digests(path: Path) -> dict[str, dict[str, list[int]]]:

@@ -84,10 +84,8 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     }
     with tempfile.TemporaryDirectory() as folder:
         learned = _of_these(log, tuner.kernel.names, Path(folder), options.same_bits)
-        table, classes = same_bits.restrict(learned, bits, bool(options.invariant)) if options.same_bits else ([], [])
-        if classes:
-            line, more = same_bits.fixed(learned, classes, options.invariant)
-            table, footer = [*table, line], {**footer, **more}
+        table, more = same_bits.restrict(learned, bits, options.invariant) if options.same_bits else ([], {})
+        footer |= more
         message, code = heuristic_of(learned, heuristic, file_name(tuner.name), words, log.with_suffix(""), footer)
     if code:
         tools.say(f"error: {message}; add lines to {options.inputs}" if code == TOO_SMALL else message)

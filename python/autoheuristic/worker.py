@@ -17,6 +17,7 @@ import random
 import sys
 import threading
 import time
+import timeit
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Callable
@@ -298,13 +299,8 @@ def decide(m: float, n: float, k: float, b: float) -> int:
 
 def decision_ns() -> float:
     """Returns the least time of ``decide`` in nanoseconds: logs compare languages by it."""
-    least, calls = float("inf"), range(200)
-    for _ in calls:
-        begin = time.perf_counter_ns()
-        for _ in calls:
-            decide(1024.0, 2048.0, 512.0, 8.0)
-        least = min(least, (time.perf_counter_ns() - begin) / len(calls))
-    return round(least, 1)
+    seconds = timeit.repeat("decide(1024.0, 2048.0, 512.0, 8.0)", globals=globals(), number=200, repeat=200)
+    return round(min(seconds) / 200 * 1e9, 1)
 
 
 def _runs(process: int) -> bool:

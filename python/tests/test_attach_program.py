@@ -167,7 +167,8 @@ def test_too_few_inputs_are_no_failure(folder):
     code, out, _ = run(folder, "learn", "--folder", "attached", **tools)
     assert code == 0 and out.startswith("double_")
     assert (
-        "nothing is learned: too little to learn from: 1 input. Run the program with --mode collect on more shapes"
+        "nothing is learned: expected at least 10 distinct inputs to learn from, found 1: no feature varies. "
+        "Run the program with --mode collect on more shapes"
         in out
     )
 

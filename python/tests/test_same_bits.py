@@ -7,7 +7,7 @@ import pytest
 
 from autoheuristic import Log, MeasureError
 from autoheuristic.heuristic import Heuristic
-from autoheuristic.same_bits import fixed, restrict
+from autoheuristic.same_bits import restrict
 
 FREE = """
 FEATURES, CHOICES, FALLBACK = ("M", "N"), ("a", "b", "c", "d"), None
@@ -42,7 +42,7 @@ def measured(tmp_path):
 def test_the_class_that_loses_least_is_kept(measured):
     bits = {(1, 8): {"a": 1, "b": 2, "c": 2, "d": 1}, (2, 8): {"a": 3, "b": 3, "c": 3, "d": 3}}
     log, file = measured(bits, lambda m, n: TIMES if m == 1 else {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.5})
-    *table, last = restrict(log, file, False)[0]
+    *table, last = restrict(log, file, [])[0]
     assert table == [
         "Classes of equal bits, of 4 configurations that run on all inputs: 2",
         "  loses   4.88 %: b, c",
@@ -54,21 +54,21 @@ def test_the_class_that_loses_least_is_kept(measured):
 
 def test_a_configuration_that_changes_its_own_bits_is_in_no_class(measured):
     log, file = measured({(1, 8): {"b": 1, "c": 1, "d": 1}})
-    assert "Picks these 3" in restrict(log, file, False)[0][-1] and "a" not in Log.read(log).choices
+    assert "Picks these 3" in restrict(log, file, [])[0][-1] and "a" not in Log.read(log).choices
 
 
 def test_bits_from_before_a_lost_device_count(measured):
     log, file = measured({(1, 8): {"b": 1}, (2, 8): {"b": 1, "c": 1}})
     with open(file, "a") as lines:
         lines.write(json.dumps({"input": [1, 8], "bits": {"c": [1]}}) + "\n")
-    assert "Picks these 2" in restrict(log, file, False)[0][-1]
+    assert "Picks these 2" in restrict(log, file, [])[0][-1]
 
 
 def test_where_none_agree_it_says_so(measured):
     log, file = measured({(m, n): dict(zip("abcd", range(4))) for m in (1, 2) for n in (8, 9)})
     with pytest.raises(MeasureError, match="(?s)all inputs: 4.*no two of them agree; --invariant FEATURE"):
-        restrict(log, file, False)
-    assert restrict(log, file, True)[1] == [["a"], ["b"], ["c"], ["d"]]
+        restrict(log, file, [])
+    assert restrict(log, file, ["M"])[1]["CLASSES"] == [("a",), ("b",), ("c",), ("d",)]
 
 
 def test_a_class_is_taken_for_each_value_of_the_other_features(measured, tmp_path):
@@ -83,9 +83,8 @@ def test_a_class_is_taken_for_each_value_of_the_other_features(measured, tmp_pat
         3: {**whole, "b": 1.1},
     }
     log, file = measured(bits, lambda m, n: parts[m] if n == 8 else whole)
-    _, classes = restrict(log, file, True)
-    line, footer = fixed(log, classes, ["M"])
-    assert line == (
+    table, footer = restrict(log, file, ["M"])
+    assert table[-1] == (
         "Takes one class for each of 2 values of N, over all M: with the best of each, 1.37 % slower than a free choice."
     ), "1.1 once, of seven inputs"
     assert footer["CLASS_OF"] == {("8",): 0, ("9",): 1} and footer["OTHER_CLASS"] == 1
@@ -107,4 +106,4 @@ def test_a_class_is_taken_for_each_value_of_the_other_features(measured, tmp_pat
     assert found.choose_among(frozenset("cd"), 1, 8) is None, "nothing of the class is offered"
     assert found.is_boosted, "torch.compile asks while it traces, and does not trace this"
     with pytest.raises(MeasureError, match="expected one of M, N, found 'K'"):
-        fixed(log, classes, ["K"])
+        restrict(log, file, ["K"])

@@ -307,7 +307,7 @@ def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
 def test_too_few_shapes_are_said_to_be_so(tmp_path):
     (tmp_path / "shapes.csv").write_text("n,x_dtype\n5,torch.float32\n")
     done = tune(tmp_path, "--inputs", "shapes.csv")
-    assert done.returncode == 6 and "too little to learn from: 1 input; add lines to shapes.csv" in done.stderr
+    assert done.returncode == 6 and "inputs to learn from, found 1: no feature varies; add lines to shapes.csv" in done.stderr
 
 
 def test_without_ah_collect_it_says_how_to_get_it(tmp_path):

@@ -11,9 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ..environment import counted
-from ..errors import LogError, UsageError
-from ..log import Log
+from ..errors import UsageError
 from ..tools import tool
 
 TOO_SMALL = 6
@@ -69,16 +67,11 @@ def _learned(
             with open(made, "a", encoding="utf-8") as file:
                 file.writelines(f"\n{key} = {value!r}" for key, value in footer.items())
             made.replace(heuristic)
-    if done.returncode == TOO_SMALL:
-        try:
-            times = Log.read(log).inputs()
-            is_one = len({name for of_input in times.values() for name in of_input}) == 1
-            few = "times of one configuration" if is_one else counted(len(times), "input")
-            return f"too little to learn from: {few}", TOO_SMALL, ""
-        except (OSError, LogError) as error:
-            return str(error), TOO_SMALL, ""
     if done.returncode:
-        return next(filter(None, map(str.strip, (done.stderr, done.stdout))), ""), done.returncode, ""
+        said = next(filter(None, map(str.strip, (done.stderr, done.stdout))), "")
+        # The caller knows where further inputs come from.
+        few = said.rpartition("error: ")[2].partition(";")[0]
+        return few if done.returncode == TOO_SMALL else said, done.returncode, ""
     figures = json.loads(done.stdout)
     return figures["summary"].strip(), 0, figures["verdict"]["advice"]
 

@@ -31,8 +31,8 @@ import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# tract picks while it builds a plan, so no run waits for a decision, as in Inductor. There is always a kernel to take.
-LEARN = "--target inductor --learner cost_tree --size best --max-risk none --outside decide --no-codegen"
+# tract picks while it builds a plan and keeps the kernel for all runs. There is always a kernel to take.
+LEARN = "--runs-per-decision 1000 --learner cost_tree --size best --max-risk none --outside decide --no-codegen"
 TERMS = ["1", "k", "ceil(m / mr) * mr * (ceil(n / nr) * nr)", "ceil(m / mr) * mr * (ceil(n / nr) * nr) * k"]
 
 

@@ -35,8 +35,6 @@ mod kernel;
 mod launch;
 mod mistake;
 mod parameters;
-#[cfg(test)]
-mod tests;
 
 pub(super) use format::CudaTable;
 pub(crate) use kernel::CudaKernel;

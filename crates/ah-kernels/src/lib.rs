@@ -1,6 +1,6 @@
 //! The shipped kernels, and a [`BenchmarkRunner`] for each optimization on processors and on NVIDIA GPUs.
 //!
-//! Begin with `cpu/softmax.rs`: a runner draws shapes, makes the operands, checks results, and times the kernels of
+//! Begin with `cpu/product.rs`: a runner draws shapes, makes the operands, checks results, and times the kernels of
 //! [`cpu::kernels`]. [`cuda`] does the same on GPUs. It loads CUDA at run time and links none of it, so one
 //! program runs on machines with and without a GPU.
 //!
@@ -17,16 +17,15 @@ pub type ServeFn = Box<dyn FnOnce() -> std::io::Result<()>>;
 mod tests {
     use ah_types::Optimization;
 
-    use super::cpu::kernels::{MatMul, Softmax};
-    use super::cuda::kernels as gpu;
+    use super::cpu::kernels::MatMul;
+    use super::cuda::kernels::Softmax;
 
     /// A log whose choices are not its optimization's own loses the built-in features.
     #[test]
     fn every_choice_is_its_optimizations_own() {
         let mm = MatMul::CHOICES.iter().map(MatMul::name);
         let pad_mm = ["orig".to_owned(), "pad".to_owned()];
-        let softmax = Softmax::choices().iter().map(Softmax::name).collect::<Vec<_>>();
-        let softmax = softmax.into_iter().chain(gpu::Softmax::choices().iter().map(gpu::Softmax::name));
+        let softmax = Softmax::choices().iter().map(Softmax::name);
         for (name, choices) in
             [("mm", mm.collect::<Vec<_>>()), ("pad_mm", pad_mm.to_vec()), ("softmax", softmax.collect())]
         {

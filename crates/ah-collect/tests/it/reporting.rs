@@ -85,12 +85,11 @@ fn a_log_of_another_optimization_is_refused_in_two_lines() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "2"]));
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    command.current_dir(folder.path(".")).args(["--name", "softmax", "--backend", "cpu"]);
+    command.current_dir(folder.path(".")).args(["--name", "mm", "--backend", "cpu"]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let message = String::from_utf8(output.stderr).unwrap();
-    let expected =
-        "error: train.txt: the log is of fake, this run measures softmax; write to another file (-o)\n";
+    let expected = "error: train.txt: the log is of fake, this run measures mm; write to another file (-o)\n";
     assert_eq!(message, expected);
 }
 

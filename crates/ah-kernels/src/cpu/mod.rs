@@ -2,9 +2,7 @@
 
 mod clock;
 pub mod kernels;
-mod operands;
 mod product;
-mod softmax;
 
 use ah_types::Optimization;
 
@@ -21,7 +19,6 @@ pub fn serve_fn(optimization: Optimization) -> Option<ServeFn> {
     Some(match optimization.name.as_str() {
         "pad_mm" => over(product::ProductRunner::pad_mm, optimization),
         "mm" => over(product::ProductRunner::mm, optimization),
-        "softmax" => over(softmax::SoftmaxRunner::new, optimization),
         _ => return None,
     })
 }

@@ -4,14 +4,19 @@
 use ah_model::{ChoiceId, Context};
 use ah_types::{Optimization, TimingPolicy};
 use ndarray::{Array2, ShapeBuilder as _};
+use rand::Rng as _;
 
 use super::clock;
 use super::kernels::pad_mm::{self, ALIGNMENT, PRODUCT, Padded};
 use super::kernels::{MatMul, reference};
-use super::operands::{LARGEST, elements, random, size};
 use crate::features::{self, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
+
+/// The largest size.
+const LARGEST: u32 = 1 << 30;
+/// Most elements of an operand: 4 GiB.
+const MAX_ELEMENTS: usize = 1 << 30;
 
 /// Measures `mm` or `pad_mm` on the processor.
 #[derive(Debug)]
@@ -79,7 +84,8 @@ impl ProductRunner {
                 return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
             }
         }
-        let sizes @ [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
+        let size = |name| features::size(context, name, LARGEST);
+        let sizes @ [m, k, n] = [size("m")?, size("k")?, size("n")?];
         if self.pads {
             PADDING.check(context, sizes.map(|size| size as u64))?;
         }
@@ -118,6 +124,13 @@ impl Input {
     }
 }
 
+/// The number of elements of a matrix.
+fn elements((rows, columns): (usize, usize)) -> Result<usize, Failure> {
+    let count = rows.checked_mul(columns).filter(|count| *count <= MAX_ELEMENTS);
+    let refused = || format!("{rows}×{columns} elements exceed the limit of {MAX_ELEMENTS}");
+    count.ok_or_else(|| Failure::Skipped(refused()))
+}
+
 impl BenchmarkRunner for ProductRunner {
     type Input = Input;
 
@@ -151,12 +164,12 @@ impl BenchmarkRunner for ProductRunner {
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let layouts = self.shape(context).map_err(Failure::skipped)?;
         let mut operand = |(shape, strides): Layouts| {
-            let numbers = random(shape.0, shape.1, 1.0, rng)?;
+            let numbers = (0..elements(shape)?).map(|_| rng.random_range(-1.0..1.0)).collect();
             Array2::from_shape_vec(shape.strides(strides), numbers).map_err(Failure::failed)
         };
         let [a, b] = layouts.map(&mut operand);
         let (a, b) = (a?, b?);
-        elements(a.nrows(), b.ncols())?;
+        elements((a.nrows(), b.ncols()))?;
         let c = Array2::zeros((a.nrows(), b.ncols()));
         Ok(Input { expected: reference::product(a.view(), b.view()), a, b, c })
     }

@@ -1,10 +1,9 @@
-//! The candidates on a processor: what libraries offer, and plain loops. Nothing here measures.
+//! The candidates on a processor: what libraries offer. Nothing here measures.
 //!
 //! | optimization | choices |
 //! | --- | --- |
 //! | [`mm`] | the crates `gemm` (one thread or all) and `matrixmultiply` |
 //! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
-//! | [`softmax`] | three loops over a row, on one thread or on all |
 //!
 //! All matrices are `f32`. [`mod@reference`] has the results in f64 that they are checked against.
 //!
@@ -22,8 +21,6 @@
 pub mod mm;
 pub mod pad_mm;
 pub mod reference;
-pub mod softmax;
 
 pub use mm::{MatMul, Threads};
 pub use ndarray;
-pub use softmax::Softmax;

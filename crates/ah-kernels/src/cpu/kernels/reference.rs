@@ -1,4 +1,4 @@
-//! The results in f64. Every result is compared with them.
+//! The product in f64. Every product is compared with it.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -10,23 +10,10 @@ pub fn product(a: ArrayView2<f32>, b: ArrayView2<f32>) -> Array2<f64> {
     a.mapv(f64::from).dot(&b.mapv(f64::from))
 }
 
-/// Computes the softmax of each row of `cols` elements in f64.
-///
-/// # Panics
-/// If `cols` is 0.
-pub fn softmax(input: &[f32], cols: usize) -> Vec<f64> {
-    let mut output = Vec::with_capacity(input.len());
-    for row in input.chunks_exact(cols) {
-        let max = row.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = row.iter().map(|&x| (f64::from(x) - max).exp()).sum();
-        output.extend(row.iter().map(|&x| (f64::from(x) - max).exp() / sum));
-    }
-    output
-}
-
 /// Returns ‖found − expected‖ / ‖expected‖, or ‖found‖ where `expected` is 0, of as many elements. It is NaN if either
 /// holds a NaN, so that no comparison with a limit passes.
-pub fn relative_error<'a>(
+#[cfg(test)]
+pub(super) fn relative_error<'a>(
     found: impl IntoIterator<Item = &'a f32>,
     expected: impl IntoIterator<Item = &'a f64>,
 ) -> f64 {

@@ -21,3 +21,8 @@ impl Column {
         cells[self.index].at(&self.path)
     }
 }
+
+/// Returns whether a column has this name, or a path of keys that ends with it.
+pub fn is_named(column: &str, name: &str) -> bool {
+    column.strip_suffix(name).is_some_and(|keys| keys.is_empty() || keys.ends_with('.'))
+}

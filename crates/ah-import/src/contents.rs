@@ -153,10 +153,8 @@ impl Contents {
         read_row: &mut ReadRow,
     ) -> Result<(), Error> {
         let table = table::open(path, params)?;
-        let of_tool = table.preset.as_ref().map(|preset| preset.apply(params, &table.columns));
-        self.tools.extend(table.preset.as_ref().map(|preset| preset.name.clone()));
-        self.tools.extend(table.defaults.tool.map(|tool| tool.flag.to_owned()));
-        let params = of_tool.as_ref().unwrap_or(params);
+        let params = &table.preset.apply(params, &table.columns);
+        self.tools.extend(Some(table.preset.name.clone()).filter(|name| !name.is_empty()));
         let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
         let constants: Vec<Cell> = constants.collect();
         let roles = Roles::find(path, &table, params)?;

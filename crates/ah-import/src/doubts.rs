@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 
 use crate::cell::Cell;
 use crate::column::Column;
+use crate::words::{WORDS, is_in};
 
 /// A column with more values is no column of states.
 const MOST_VALUES: usize = 16;
@@ -16,50 +17,9 @@ const MOST_VALUES: usize = 16;
 /// The number of a value in a row whose table lacks the column.
 const ABSENT: u8 = u8::MAX;
 
-/// Words in the name of a column that says whether a row is valid; a true value is good news.
-const GOOD_NAMES: [&str; 19] = [
-    "correct", "correctness", "valid", "validity", "validated", "ok", "pass", "passes", "passed", "success",
-    "successful", "succeeded", "verified", "verification", "completed", "converged", "finished", "matches",
-    "allclose",
-];
-/// The same; a true value, a number but 0 or any text is bad news.
-const BAD_NAMES: [&str; 28] = [
-    "incorrect", "invalid", "invalidity", "error", "errors", "err", "exit", "exitcode", "returncode", "rc",
-    "skip", "skipped", "timeout", "timedout", "fail", "failed", "failure", "wrong", "mismatch", "oom",
-    "crashed", "exception", "aborted", "reason", "diverged", "killed", "signal", "memout",
-];
 /// The state of a measured error, and of one that is NaN or infinite.
 const A_NUMBER: &str = "a number";
 const NO_NUMBER: &str = "NaN";
-/// Words in the name of a column that measures how wrong a result is.
-const ERROR_NAMES: [&str; 8] =
-    ["err", "error", "errors", "diff", "difference", "deviation", "residual", "norm"];
-/// The same; its values say what they mean.
-const NEUTRAL_NAMES: [&str; 7] = ["status", "disposition", "outcome", "verdict", "state", "check", "result"];
-/// Values that are good news in any column.
-const GOOD_VALUES: [&str; 15] = [
-    "ok", "pass", "passed", "success", "successful", "succeeded", "correct", "valid", "completed",
-    "complete", "done", "measured", "finished", "verified", "sat",
-];
-/// Values that are bad news in any column.
-const BAD_VALUES: [&str; 24] = [
-    "incorrect", "wrong", "invalid", "fail", "failed", "failure", "error", "timeout", "timed out",
-    "timedout", "skipped", "oom", "out of memory", "crash", "crashed", "mismatch", "not ok", "killed",
-    "aborted", "disqualified", "compile error", "runtime error", "wrong answer", "memout",
-];
-/// Names of a column that names the device of a row.
-const DEVICES: [&str; 23] = [
-    "device", "devicename", "gpu", "gpuname", "gpumodel", "cpu", "cpuname", "cpumodel", "cpubrand",
-    "processor", "machine", "hardware", "accelerator", "cudadevicename", "devicetype", "soc", "node",
-    "hostname", "chip", "brandraw", "gputype", "gfx", "arch",
-];
-/// Behind the name of a choice, these are a statistic of it, as a percentile is: `p50`, `p99.9`.
-const STATISTICS: [&str; 23] = [
-    "mean", "median", "stddev", "std", "cv", "min", "max", "avg", "average", "bigo", "rms", "best", "worst",
-    "total", "sum", "realtime", "cputime", "iterations", "itemspersecond", "bytespersecond", "error",
-    "samples", "gcallocrate",
-];
-
 /// The values of the columns without a role, row by row.
 #[derive(Debug, Default)]
 pub struct Doubts {
@@ -89,7 +49,7 @@ impl Doubts {
                 let (values, rows) = (IndexSet::new(), Vec::new());
                 self.columns.push(Watched {
                     name: column.name.clone(),
-                    measures_errors: has_word(&words, &ERROR_NAMES),
+                    measures_errors: has_word(&words, &WORDS.error_names),
                     words,
                     values,
                     has_many: false,
@@ -133,7 +93,7 @@ impl Doubts {
     pub fn one_device(&self, path: &Path) -> Result<(), Error> {
         let is_device = |watched: &&Watched| {
             let (name, last) = (watched.words.concat(), watched.words.last());
-            DEVICES.contains(&&*name) || last.is_some_and(|last| DEVICES[..4].contains(&&**last))
+            is_in(&WORDS.devices, &name) || last.is_some_and(|last| is_in(&WORDS.device_endings, last))
         };
         for watched in self.columns.iter().filter(is_device) {
             let names: Vec<&String> = watched.values.iter().filter(|value| is_name(value)).collect();
@@ -188,10 +148,6 @@ impl Doubts {
 }
 
 impl Watched {
-    fn has_word(&self, words: &[&str]) -> bool {
-        has_word(&self.words, words)
-    }
-
     /// Returns the state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
     fn state<'c>(&self, cell: &'c Cell) -> &'c str {
         let text = cell.as_text().unwrap_or_default();
@@ -213,9 +169,10 @@ impl Watched {
     }
 
     fn is_about_validity(&self) -> bool {
-        let is_named =
-            self.has_word(&GOOD_NAMES) || self.has_word(&BAD_NAMES) || self.has_word(&NEUTRAL_NAMES);
-        let is_bad = |value: &String| value == NO_NUMBER || BAD_VALUES.contains(&&*value.to_lowercase());
+        let is_named = [&WORDS.good_names, &WORDS.bad_names, &WORDS.neutral_names]
+            .iter()
+            .any(|names| has_word(&self.words, names));
+        let is_bad = |value: &String| value == NO_NUMBER || is_in(&WORDS.bad_values, &value.to_lowercase());
         // A margin of error is no error, unless it is no number.
         is_named && !self.is_measured() || self.values.iter().any(is_bad)
     }
@@ -228,15 +185,16 @@ impl Watched {
             return Some(value != NO_NUMBER);
         }
         let value = value.to_lowercase();
-        if GOOD_VALUES.contains(&&*value) || BAD_VALUES.contains(&&*value) {
-            return Some(GOOD_VALUES.contains(&&*value));
+        let is_good = is_in(&WORDS.good_values, &value);
+        if is_good || is_in(&WORDS.bad_values, &value) {
+            return Some(is_good);
         }
         let is_true = match &*value {
             "true" | "yes" | "1" | "t" | "y" => Some(true),
             "" | "false" | "no" | "0" | "f" | "n" | "none" => Some(false),
             _ => None,
         };
-        match (self.has_word(&GOOD_NAMES), self.has_word(&BAD_NAMES)) {
+        match (has_word(&self.words, &WORDS.good_names), has_word(&self.words, &WORDS.bad_names)) {
             (true, false) => is_true,
             (false, true) => Some(is_true == Some(false)),
             _ => None,
@@ -245,9 +203,9 @@ impl Watched {
 }
 
 /// Returns whether one of a name's words, or two behind each other as in `timed_out`, is one of these.
-fn has_word(name: &[String], words: &[&str]) -> bool {
-    let two = || name.windows(2).map(<[String]>::concat);
-    name.iter().any(|word| words.contains(&&**word)) || two().any(|word| words.contains(&&*word))
+fn has_word(name: &[String], words: &[String]) -> bool {
+    let mut two = name.windows(2).map(<[String]>::concat);
+    name.iter().any(|word| words.contains(word)) || two.any(|word| words.contains(&word))
 }
 
 fn is_name(value: &str) -> bool {
@@ -259,7 +217,7 @@ fn is_statistic(end: &str) -> bool {
     let word: String = end.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     let is_percentile =
         word.strip_prefix('p').is_some_and(|rest| rest.len() > 1 && rest.bytes().all(|b| b.is_ascii_digit()));
-    is_percentile || STATISTICS.contains(&&*word)
+    is_percentile || is_in(&WORDS.choice_statistics, &word)
 }
 
 /// Returns a word for a shell.

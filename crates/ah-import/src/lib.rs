@@ -29,6 +29,7 @@ mod table;
 mod times;
 mod tools;
 mod unit;
+mod words;
 
 pub use ah_model::Error;
 pub use number::Decimal;

@@ -5,18 +5,22 @@ use std::path::Path;
 use ah_model::shown::{did_you_mean, listed, quoted};
 use ah_model::{Error, Fault};
 use include_dir::{Dir, include_dir};
+use indexmap::IndexSet;
 use serde::Deserialize;
 
+use crate::column::is_named;
 use crate::params::{Format, ImportParams};
-use crate::tools::{self, Defaults};
 
 static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/presets");
 
-/// The flags that a tool's files need. A flag of the user replaces each but the conditions, which are added.
+/// The tools whose files code reads, which then makes the preset.
+const READ_BY_CODE: [&str; 3] = ["kernel-tuner", "triton", "inductor"];
+
+/// The flags that a tool's files need, none by default. A flag of the user replaces each but the conditions, which are added.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Preset {
-    /// The name of the tool, and of the preset's file.
+    /// The name of the tool, and of the preset's file; empty without a tool.
     #[serde(skip)]
     pub name: String,
     /// What writes such files, for people.
@@ -27,11 +31,14 @@ pub struct Preset {
     /// Where the tool writes a folder: the JSON files of one row, by their paths below the row's own folder.
     files: Vec<String>,
     format: Option<Format>,
-    rows: Option<String>,
-    features: Vec<String>,
-    choice: Vec<String>,
+    /// The path of the rows in JSON.
+    pub rows: Option<String>,
+    /// The columns of the features, without one that a flag names for the choice.
+    pub features: IndexSet<String>,
+    /// The columns of the choice, without those that a flag names as features.
+    pub choice: IndexSet<String>,
     /// The first of these columns that the table has.
-    time: Vec<String>,
+    pub time: Vec<String>,
     unit: Option<String>,
     failed: Vec<String>,
     failed_where: Vec<String>,
@@ -40,7 +47,7 @@ pub struct Preset {
     /// The column that `--name-pattern` splits.
     name_column: Option<String>,
     /// The pattern of the lines that are rows, in a text without a line of names.
-    line_pattern: Option<String>,
+    pub line_pattern: Option<String>,
 }
 
 /// Returns all presets in the order of their names. A test reads each.
@@ -56,7 +63,7 @@ fn all() -> Vec<Preset> {
 
 /// Returns the names of all tools.
 pub fn names() -> Vec<String> {
-    all().into_iter().map(|preset| preset.name).chain(tools::names().map(str::to_owned)).collect()
+    all().into_iter().map(|preset| preset.name).chain(READ_BY_CODE.map(str::to_owned)).collect()
 }
 
 /// Returns the text of a tool's preset, to print it.
@@ -110,13 +117,18 @@ pub fn folders(params: &ImportParams) -> impl Iterator<Item = Vec<String>> {
     all().into_iter().filter(is_asked).map(|preset| preset.files).filter(|files| !files.is_empty())
 }
 
-/// Returns the error of a file that `--tool` names wrongly.
-pub fn not_of_tool(path: &Path, params: &ImportParams) -> Error {
-    let tool = params.tool.as_deref().unwrap_or_default();
+/// Returns the preset that was found for a file, or one without flags.
+///
+/// # Errors
+/// The file is not of the tool that `--tool` names.
+pub fn found_for(path: &Path, params: &ImportParams, found: Option<Preset>) -> Result<Preset, Error> {
+    let Some(tool) = params.tool.as_deref().filter(|_| found.is_none()) else {
+        return Ok(found.unwrap_or_default());
+    };
     let hint = format!(
         "`ah-train import --tool {tool} --show` prints what its files have; leave --tool out for another table"
     );
-    Fault::new(format!("a file of {tool}"), "one that lacks its marks", hint).of_file(path).into()
+    Err(Fault::new(format!("a file of {tool}"), "one that lacks its marks", hint).of_file(path).into())
 }
 
 impl Preset {
@@ -125,24 +137,10 @@ impl Preset {
         all().into_iter().find(|preset| preset.name == tool)?.format
     }
 
-    /// Returns the path of the rows in JSON.
-    pub fn rows(&self) -> Option<&str> {
-        self.rows.as_deref()
-    }
-
-    /// Returns the pattern of the lines that are rows.
-    pub fn line_pattern(&self) -> Option<&str> {
-        self.line_pattern.as_deref()
-    }
-
-    /// Returns the roles that the columns have without a flag.
-    pub fn defaults(&self) -> Defaults {
-        Defaults {
-            features: self.features.iter().cloned().collect(),
-            choice: self.choice.iter().cloned().collect(),
-            time: self.time.clone(),
-            ..Defaults::default()
-        }
+    /// Returns the preset of a tool whose files code reads, without the columns: it has the times, in milliseconds, in this one.
+    pub fn of_code(name: &str, time: &str) -> Self {
+        let unit = Some("ms".to_owned());
+        Self { name: name.to_owned(), time: vec![time.to_owned()], unit, ..Self::default() }
     }
 
     /// Returns the flags of an import of such a file. A condition on a column that the file lacks is none.
@@ -151,9 +149,7 @@ impl Preset {
             let column = condition.split(['=', '!']).next().unwrap_or_default();
             // A place in a list.
             let column = column.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit());
-            columns.iter().any(|known| {
-                known.strip_suffix(column).is_some_and(|keys| keys.is_empty() || keys.ends_with('.'))
-            })
+            columns.iter().any(|known| is_named(known, column))
         };
         let added =
             |ours: &[String], theirs: &[String]| ours.iter().filter(has).chain(theirs).cloned().collect();

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::unit::Unit;
+use crate::words::{WORDS, is_in};
 
 /// What a number is.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,36 +34,6 @@ pub enum Named {
     Nothing,
 }
 
-/// Amounts that are whole runs of the choice, so that a rate of them has a time of one run.
-const RUNS: [&str; 33] = [
-    "", "op", "ops", "operation", "operations", "call", "calls", "iter", "iters", "iteration", "iterations",
-    "it", "its", "invocation", "invocations", "run", "runs", "req", "reqs", "request", "requests", "query",
-    "queries", "frame", "frames", "transaction", "transactions", "eval", "evals", "exec", "execs", "step",
-    "steps",
-];
-
-/// Words that are one unit of rate.
-const RATES: [&str; 20] = [
-    "throughput", "bandwidth", "bw", "goodput", "rate", "speed", "flops", "fps", "qps", "rps", "tps", "iops",
-    "ips", "ops", "hz", "mips", "gops", "tops", "gflop/s", "tflop/s",
-];
-
-/// Words for a statistic, which may follow a unit.
-const STATISTICS: [&str; 29] = [
-    "mean", "avg", "average", "median", "min", "minimum", "max", "maximum", "best", "total", "sum", "p50",
-    "p90", "p95", "p99", "cold", "hot", "warm", "wall", "cpu", "gpu", "of", "geomean", "op", "lowest",
-    "least", "fastest", "real", "elapsed",
-];
-
-/// Words for what is no time: a column that ends with one is a question.
-const NO_TIMES: [&str; 54] = [
-    "cycle", "cycles", "cyc", "tick", "ticks", "clock", "clocks", "clk", "clks", "instruction",
-    "instructions", "insn", "count", "samples", "joule", "joules", "j", "mj", "watt", "watts", "w", "mw",
-    "percent", "percentage", "pct", "x", "ratio", "speedup", "score", "perf", "performance", "efficiency",
-    "utilization", "util", "mfu", "hfu", "occupancy", "quality", "reward", "accuracy", "byte", "bytes", "kb",
-    "mb", "gb", "kib", "mib", "gib", "m", "d", "day", "days", "jiffies", "clockticks",
-];
-
 /// The factor of a prefix, and the prefixes of powers of two.
 fn prefix(text: &str) -> Option<f64> {
     let power = |text: &str| Some(["", "k", "m", "g", "t", "p", "e"].iter().position(|p| *p == text)? as i32);
@@ -75,17 +46,9 @@ fn prefix(text: &str) -> Option<f64> {
 
 /// Returns an amount that a word names, empty for runs of the choice, and how many of it: `GB`, `Mops`.
 fn known_amount(word: &str) -> Option<(&'static str, f64)> {
-    // A bit and a byte differ in the case of one letter.
-    let words: [(&[&str], &str); 7] = [
-        (&["bytes", "Bytes", "byte", "Byte", "B"], "B"),
-        (&["bits", "Bits", "bit", "Bit", "b"], "b"),
-        (&["FLOPs", "FLOPS", "flops", "Flops", "FLOP", "Flop", "flop", "FLops"], "flop"),
-        (&["items", "Items", "item"], "items"),
-        (&["elements", "elem", "elems", "Elem"], "elements"),
-        (&["tokens", "Tokens", "token", "tok", "toks"], "tokens"),
-        (&["ops", "op", "Ops", "Op", "OPS", "OP", "calls", "requests", "Hz", "hz", "HZ"], ""),
-    ];
-    let known = words.iter().flat_map(|(words, name)| words.iter().map(move |word| (*word, *name)));
+    let amounts = WORDS.amounts.iter();
+    let known =
+        amounts.flat_map(|(name, words)| words.iter().map(move |word| (word.as_str(), name.as_str())));
     known.filter_map(|(end, name)| Some((name, prefix(word.strip_suffix(end)?)?))).next()
 }
 
@@ -93,7 +56,7 @@ impl Rate {
     fn new(amount: &str, per: Unit, text: &str) -> Self {
         let lower = amount.to_lowercase();
         let (amount, factor) = match known_amount(amount) {
-            _ if RUNS.contains(&&*lower) => ("", 1.0),
+            _ if is_in(&WORDS.runs, &lower) => ("", 1.0),
             Some(found) => found,
             None => (&*lower, 1.0),
         };
@@ -118,7 +81,7 @@ impl Rate {
                 return rate(&format!("{start}{amount}"));
             }
         }
-        RATES.contains(&&*lower).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
+        is_in(&WORDS.rates, &lower).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
     }
 
     /// Returns whether one of the amount is one run of the choice.
@@ -240,7 +203,7 @@ impl Named {
             }
             (Some(unit), _) => quantity(Quantity::Time(unit)),
             (_, Some(rate)) => quantity(Quantity::Rate(rate)),
-            _ if is_two_letters || NO_TIMES.contains(&&**last) => Self::Question(word.to_owned()),
+            _ if is_two_letters || is_in(&WORDS.no_times, last) => Self::Question(word.to_owned()),
             _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
                 quantity(Quantity::Rate(Rate::new("", Unit::S, column)))
             }
@@ -256,11 +219,12 @@ fn is_amount(word: &str) -> bool {
     let is_known = known_amount(word).is_some_and(|(amount, _)| !amount.is_empty());
     let lower = word.to_lowercase();
     word.len() > 1 && is_known
-        || lower.ends_with('s') && (known_amount(word).is_some() || RUNS.contains(&&*lower))
+        || lower.ends_with('s') && (known_amount(word).is_some() || is_in(&WORDS.runs, &lower))
 }
 
 fn is_statistic(word: &str) -> bool {
-    STATISTICS.contains(&&*word.to_lowercase()) || word.bytes().all(|b| b.is_ascii_digit() || b == b'%')
+    is_in(&WORDS.column_statistics, &word.to_lowercase())
+        || word.bytes().all(|b| b.is_ascii_digit() || b == b'%')
 }
 
 /// Returns the text before the last bracket of a name, and the text inside.

@@ -7,14 +7,13 @@ use ah_model::{Error, Fault};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::column::Column;
+use crate::column::{Column, is_named};
 use crate::condition::{self, Condition};
 use crate::params::ImportParams;
+use crate::preset::Preset;
 use crate::quantity::{self, Named, Quantity};
 use crate::table::Table;
 use crate::times::TimeRules;
-use crate::tools::Defaults;
-use crate::unit::Unit;
 
 /// What is expected where nothing says what the numbers are.
 pub const UNITS: &str = "the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or \
@@ -40,14 +39,13 @@ pub struct Roles {
 impl Roles {
     /// Finds the columns that the flags name, or the format by itself.
     pub fn find(path: &Path, table: &Table, params: &ImportParams) -> Result<Self, Error> {
-        let defaults = &table.defaults;
         let finder = Finder::new(path, &table.columns, params);
-        let features = finder.features(defaults)?;
+        let features = finder.features(&table.preset)?;
         let of_features: FxHashSet<usize> = features.iter().map(|column| column.index).collect();
         let (choice, times) = if params.wide {
             (Vec::new(), finder.wide(&of_features)?)
         } else {
-            finder.long(defaults, &of_features)?
+            finder.long(&table.preset, &of_features)?
         };
         finder.all("categorical", &params.categorical)?;
         let [conditions, failed_where] =
@@ -74,19 +72,12 @@ impl Roles {
             let common = times[0].name.chars().zip(column.name.chars()).take_while(alike).count();
             (common, column.name.contains("time"))
         };
-        let unit = unit.max_by_key(likeness).filter(|_| defaults.tool.is_none()).cloned();
+        let unit = unit.max_by_key(likeness).cloned();
         let rules = TimeRules {
-            named: named(params, &times, unit.is_some(), defaults.tool.is_some())?,
+            named: named(params, &times, unit.is_some())?,
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
-            failed: params
-                .failed
-                .iter()
-                .flatten()
-                .filter(|text| !text.is_empty())
-                .cloned()
-                .chain(defaults.tool.iter().flat_map(|tool| tool.failed).map(|&text| text.to_owned()))
-                .collect(),
+            failed: params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned().collect(),
             failed_where,
             decimal: params.decimal,
         };
@@ -122,16 +113,11 @@ fn names_units(column: &str) -> bool {
     last.ends_with("unit") || last == "units"
 }
 
-/// Returns what the numbers of these columns are, by the flags, the names of the columns or the tool.
+/// Returns what the numbers of these columns are, by the flags or the names of the columns.
 ///
 /// # Errors
 /// A question, where the names say something that the flags do not answer.
-fn named(
-    params: &ImportParams,
-    times: &[Column],
-    rows_have_units: bool,
-    is_of_tool: bool,
-) -> Result<Option<Quantity>, Error> {
+fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Result<Option<Quantity>, Error> {
     if let Some(unit) = params.unit {
         return Ok(Some(Quantity::Time(unit)));
     }
@@ -171,7 +157,7 @@ fn named(
             ))
         }
         Named::Quantity(quantity) => Ok(Some(quantity.clone())),
-        Named::Question(part) if !params.higher_is_better && !rows_have_units && !is_of_tool => {
+        Named::Question(part) if !params.higher_is_better && !rows_have_units => {
             let found = format!(
                 "column {}, and {} is no unit that import knows",
                 quoted(&times[0].name),
@@ -179,7 +165,6 @@ fn named(
             );
             Err(Error::parameter("unit", UNITS, found))
         }
-        Named::Question(_) | Named::Nothing if is_of_tool => Ok(Some(Quantity::Time(Unit::MS))),
         Named::Question(_) | Named::Nothing => Ok(None),
     }
 }
@@ -211,11 +196,9 @@ impl<'a> Finder<'a> {
     /// # Errors
     /// A column that the table lacks, or has twice.
     fn column(&self, field: &'static str, name: &str) -> Result<Column, Error> {
-        let ends =
-            |column: &String, name: &str| column.strip_suffix(name).is_some_and(|keys| keys.ends_with('.'));
         let find = |name: &str| {
             self.places.get(name).copied().or_else(|| {
-                let mut ends = self.columns.iter().enumerate().filter(|(_, column)| ends(column, name));
+                let mut ends = self.columns.iter().enumerate().filter(|(_, column)| is_named(column, name));
                 ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
             })
         };
@@ -291,11 +274,11 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn features(&self, defaults: &Defaults) -> Result<Vec<Column>, Error> {
+    fn features(&self, preset: &Preset) -> Result<Vec<Column>, Error> {
         let constants = self.params.constants()?;
         let is_free = |name: &str| !constants.iter().any(|(set, _)| *set == name);
         let mut features = match self.params.features.is_empty() {
-            true => self.by_default(&defaults.features),
+            true => self.by_default(&preset.features),
             false => self.all("features", &self.params.features)?,
         };
         if self.params.features.is_empty() {
@@ -337,12 +320,12 @@ impl<'a> Finder<'a> {
     /// Returns a row a timing: the columns of the choice, and of the times.
     fn long(
         &self,
-        defaults: &Defaults,
+        preset: &Preset,
         of_features: &FxHashSet<usize>,
     ) -> Result<(Vec<Column>, Vec<Column>), Error> {
         let mut choice = self.all("choice", &self.params.choice)?;
         if choice.is_empty() {
-            choice = self.by_default(&defaults.choice);
+            choice = self.by_default(&preset.choice);
             choice.retain(|column| !of_features.contains(&column.index));
         }
         if choice.is_empty() {
@@ -350,15 +333,13 @@ impl<'a> Finder<'a> {
                 "the columns that make up the choice, or --wide where each choice has a column of times";
             return Err(self.missing("choice", expected));
         }
-        let time = match (&self.params.time[..], defaults.tool) {
-            ([], None) if !defaults.time.is_empty() => {
-                let column = defaults.time.iter().find_map(|name| self.column("time", name).ok());
-                vec![column.ok_or_else(|| {
-                    self.missing("time", &format!("the column of the times ({})", listed(&defaults.time)))
-                })?]
+        let time = match (&self.params.time[..], &preset.time[..]) {
+            ([], []) => return Err(self.missing("time", "the column of the times")),
+            ([], known) => {
+                let column = known.iter().find_map(|name| self.column("time", name).ok());
+                let expected = || format!("the column of the times ({})", listed(known));
+                vec![column.ok_or_else(|| self.missing("time", &expected()))?]
             }
-            ([], Some(tool)) => vec![self.column("time", tool.time)?],
-            ([], None) => return Err(self.missing("time", "the column of the times")),
             (named, _) => self.all("time", named)?,
         };
         if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {

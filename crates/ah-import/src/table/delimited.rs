@@ -11,7 +11,6 @@ use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
 use crate::params::ImportParams;
 use crate::preset::{self, Preset};
-use crate::tools::Defaults;
 
 /// The most bytes of the line of names.
 const MOST_HEADER: u64 = 64 << 20;
@@ -58,12 +57,8 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
         }
     });
     let preset = preset::find(params, |mark| columns.iter().any(|column| column == mark));
-    if params.tool.is_some() && preset.is_none() {
-        return Err(preset::not_of_tool(&file, params));
-    }
-    let (defaults, may_group) =
-        (preset.as_ref().map(Preset::defaults).unwrap_or_default(), delimiter != b',');
-    Ok(Table { columns, may_group, defaults, preset, rows: Box::new(rows) })
+    let preset = preset::found_for(&file, params, preset)?;
+    Ok(Table { columns, may_group: delimiter != b',', preset, rows: Box::new(rows) })
 }
 
 /// Returns what is wrong with a record of a table with `width` columns.
@@ -109,12 +104,12 @@ fn broken(path: &Path, error: csv::Error, line: u64) -> Error {
 }
 
 /// Opens a text of which each line is a row of one column, `line`.
-pub fn open_lines(path: &Path, text: Box<dyn BufRead>) -> Table {
+pub fn open_lines(path: &Path, text: Box<dyn BufRead>, preset: Preset) -> Table {
     let file = path.to_owned();
     let rows = (1..).zip(text.lines()).map(move |(number, line)| {
         let line = line.map_err(Error::io(&file, "read"))?;
         Ok(Row { number: RowNumber::Line(number), cells: vec![Cell::Text(line)] })
     });
     let columns = vec!["line".to_owned()];
-    Table { columns, may_group: false, defaults: Defaults::default(), preset: None, rows: Box::new(rows) }
+    Table { columns, may_group: false, preset, rows: Box::new(rows) }
 }

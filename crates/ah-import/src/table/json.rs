@@ -16,7 +16,7 @@ use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
 use crate::params::ImportParams;
 use crate::preset::{self, Preset};
-use crate::tools::{self, Defaults, NamedRow, Tool};
+use crate::tools::{self, NamedRow, Tool};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
@@ -94,16 +94,13 @@ fn of_records(
     let first = records.peek().and_then(|record| record.as_ref().ok()).map(|(_, record)| record);
     let preset = preset
         .or_else(|| preset::find(params, |mark| first.is_some_and(|record| record.pointer(mark).is_some())));
-    let under = params.rows.clone().or_else(|| Some(preset.as_ref()?.rows()?.to_owned()));
+    let under = params.rows.clone().or_else(|| preset.as_ref()?.rows.clone());
     let is_asked = |tool: &Tool| params.tool.as_deref().is_none_or(|asked| asked == tool.flag);
     let tool = first.filter(|_| under.is_none() && preset.is_none()).and_then(tools::find).filter(is_asked);
-    if params.tool.is_some() && tool.is_none() && preset.is_none() {
-        return Err(preset::not_of_tool(path, params));
-    }
-    let defaults = preset.as_ref().map(Preset::defaults).unwrap_or_default();
-    let mut defaults = Defaults { tool, ..defaults };
+    let of_code = || tool.map(|tool| Preset::of_code(tool.flag, tool.time));
+    let mut preset = preset::found_for(path, params, preset.or_else(of_code))?;
     let file = path.to_owned();
-    let rows = move |record: Result<(RowNumber, Json), Error>, roles: &mut Defaults| {
+    let rows = move |record: Result<(RowNumber, Json), Error>, roles: &mut Preset| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
             let is_document = matches!(number, RowNumber::Row(_)) && (under.is_some() || tool.is_some());
@@ -132,7 +129,7 @@ fn of_records(
     while (first.len() < held || tool.is_some())
         && let Some(record) = records.next()
     {
-        first.extend(rows(record, &mut defaults));
+        first.extend(rows(record, &mut preset));
     }
     // Without a good row, the first bad one is the reason.
     if first.iter().all(Result::is_err)
@@ -150,13 +147,13 @@ fn of_records(
     known.iter().for_each(|(_, row)| columns.extend(row.keys().cloned()));
     let columns: Vec<String> = columns.into_iter().collect();
     let names = columns.clone();
-    let rest = records.flat_map(move |record| rows(record, &mut Defaults::default()));
+    let rest = records.flat_map(move |record| rows(record, &mut Preset::default()));
     let rows = first.into_iter().chain(rest).map(move |row| {
         let (number, mut row) = row?;
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing(""), Cell::from)).collect();
         Ok(Row { number, cells })
     });
-    Ok(Table { columns, may_group: false, defaults, preset, rows: Box::new(rows) })
+    Ok(Table { columns, may_group: false, preset, rows: Box::new(rows) })
 }
 
 /// Returns the error of a document whose rows are nowhere.

@@ -42,42 +42,37 @@ fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         None if path == Path::new(STANDARD_INPUT) => format_of_text(&beginning),
         None => format_of(path)?,
     };
-    Ok(match format {
-        Format::Csv | Format::Lines => {
-            let preset = preset::find(params, |mark| beginning.starts_with(mark.as_bytes()));
-            match format {
-                // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
-                Format::Csv if params.format.is_none() && beginning.starts_with(b"{") => {
-                    json::open_lines(path, text, params)?
-                }
-                Format::Csv if params.rows.is_some() => {
-                    return Err(Error::parameter("rows", "tables of JSON", path.display()));
-                }
-                Format::Csv if preset.is_none() => delimited::open(path, text, params)?,
-                _ if params.tool.is_some() && preset.is_none() => {
-                    return Err(preset::not_of_tool(path, params));
-                }
-                _ => {
-                    let defaults = preset.as_ref().map(Preset::defaults).unwrap_or_default();
-                    Table { preset, defaults, ..delimited::open_lines(path, text) }
-                }
-            }
+    if format == Format::Jsonl {
+        return json::open_lines(path, text, params);
+    }
+    if format == Format::Json {
+        return json::open_document(path, text, params);
+    }
+    let preset = preset::find(params, |mark| beginning.starts_with(mark.as_bytes()));
+    if format == Format::Csv {
+        // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
+        if params.format.is_none() && beginning.starts_with(b"{") {
+            return json::open_lines(path, text, params);
         }
-        Format::Jsonl => json::open_lines(path, text, params)?,
-        Format::Json => json::open_document(path, text, params)?,
-    })
+        if params.rows.is_some() {
+            return Err(Error::parameter("rows", "tables of JSON", path.display()));
+        }
+        if preset.is_none() {
+            return delimited::open(path, text, params);
+        }
+    }
+    Ok(delimited::open_lines(path, text, preset::found_for(path, params, preset)?))
 }
 
 /// Adds the columns of the tool's pattern, and of `--name-pattern`.
 fn with_names(path: &Path, mut table: Table, params: &ImportParams) -> Result<Table, Error> {
     // The lines that do not fit the tool's pattern are no rows.
-    if let Some(lines) = table.preset.as_ref().and_then(Preset::line_pattern) {
+    if let Some(lines) = &table.preset.line_pattern {
         let lines = pattern::parse(lines)?;
         table = pattern::split(path, table, Some("line"), lines, true)?;
     }
     if let Some(names) = &params.name_pattern {
-        let flags = table.preset.as_ref().map(|preset| preset.apply(params, &table.columns));
-        let column = flags.as_ref().unwrap_or(params).name_column.clone();
+        let column = table.preset.apply(params, &table.columns).name_column;
         table = pattern::split(path, table, column.as_deref(), pattern::parse(names)?, false)?;
     }
     Ok(table)

@@ -8,6 +8,7 @@ use regex::Regex;
 
 use super::rows::{Row, Table};
 use crate::cell::Cell;
+use crate::column::is_named;
 
 /// Columns that have the names of benchmarks, where no flag says which one.
 const NAMES: [&str; 6] = ["name", "run_name", "Name", "benchmark", "Benchmark", "command"];
@@ -41,11 +42,8 @@ pub fn split(
     skip: bool,
 ) -> Result<Table, Error> {
     let mut columns = table.columns;
-    let ends = |known: &String, name: &str| {
-        known.strip_suffix(name).is_some_and(|keys| keys.is_empty() || keys.ends_with('.'))
-    };
     let names: Vec<&str> = column.map_or_else(|| NAMES.to_vec(), |column| vec![column]);
-    let place = names.iter().find_map(|name| columns.iter().position(|known| ends(known, name)));
+    let place = names.iter().find_map(|name| columns.iter().position(|known| is_named(known, name)));
     let Some(place) = place else {
         let found = format!("none; the columns of {} are {}", path.display(), listed(&columns));
         return Err(Error::parameter(

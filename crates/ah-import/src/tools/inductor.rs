@@ -6,8 +6,9 @@ use ah_model::shown::quoted;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Defaults, NamedRow, Tool, part};
+use super::tool::{NamedRow, Tool, part};
 use crate::error::bad_file;
+use crate::preset::Preset;
 
 /// The file of `TORCHINDUCTOR_MM_LOGGING_FILE`: the matrix products (`get_mm_log_filename` and `log_results` in
 /// `torch/_inductor/select_algorithm.py`).
@@ -20,10 +21,9 @@ pub const PRODUCTS: Tool = Tool {
     keys: &["/0/invoke"],
     read: read_products,
     time: "time",
-    failed: &[],
 };
 
-fn read_products(document: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
+fn read_products(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let mut rows = Vec::new();
     let entries = part::<Vec<Map<String, Json>>>(document)?.into_iter().flatten();
     for (shape, choices) in entries.filter(|(key, _)| *key != "invoke") {
@@ -78,7 +78,6 @@ pub const RESULTS: Tool = Tool {
     keys: &["/backend", "/op_name", "/input_nodes", "/benchmark_result"],
     read: read_result,
     time: "benchmark_result",
-    failed: &[],
 };
 
 #[derive(Deserialize)]
@@ -100,7 +99,7 @@ struct Node<'a> {
     dtype: &'a str,
 }
 
-fn read_result(record: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
+fn read_result(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let benchmark: Benchmark<'_> = part(record)?;
     let nodes = &benchmark.input_nodes;
     // A bias comes before the matrices.

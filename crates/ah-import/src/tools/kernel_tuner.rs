@@ -10,10 +10,14 @@ use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Defaults, NamedRow, Tool, part};
+use super::tool::{NamedRow, Tool, part};
 use crate::error::bad_file;
+use crate::preset::Preset;
 
 const TIMES: &str = "times";
+
+/// The reasons in place of a time.
+const FAILED: [&str; 3] = ["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"];
 
 pub const TOOL: Tool = Tool {
     flag: "kernel-tuner",
@@ -21,7 +25,6 @@ pub const TOOL: Tool = Tool {
     keys: &["/tune_params_keys"],
     read,
     time: TIMES,
-    failed: &["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"],
 };
 
 #[derive(Deserialize)]
@@ -34,7 +37,7 @@ struct Cache {
     cache: Map<String, Json>,
 }
 
-fn read(document: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
+fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let Cache { schema_version, tune_params_keys: choice, problem_size, cache } = part(document)?;
     if let Some(version) = schema_version
         && version.split('.').next() != Some("1")
@@ -54,7 +57,9 @@ fn read(document: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
         row.extend(entry.clone());
         // A failed configuration has no `times`, and its `time` is the reason.
         let time = entry.get(TIMES).filter(|times| times.is_array()).or_else(|| entry.get("time"));
-        row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
+        let has_failed = time.and_then(Json::as_str).is_some_and(|reason| FAILED.contains(&reason));
+        let time = if has_failed { "inf".into() } else { time.cloned().unwrap_or_default() };
+        row.insert(TIMES.to_owned(), time);
         rows.push((Some(name), row));
     }
     roles.choice.extend(choice);

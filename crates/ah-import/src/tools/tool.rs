@@ -2,11 +2,11 @@
 
 use ah_model::Fault;
 use ah_model::shown::quoted;
-use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 use crate::error::bad_file;
+use crate::preset::Preset;
 
 /// A tool: how its records are known and read.
 #[derive(Clone, Copy, Debug)]
@@ -17,24 +17,9 @@ pub struct Tool {
     /// Keys that only its records have, as JSON pointers.
     pub keys: &'static [&'static str],
     /// Returns the rows of a record, and adds the columns of the features and of the choice to those of the records before.
-    pub read: fn(&Json, &mut Defaults) -> Result<Vec<NamedRow>, Fault>,
-    /// The column of the times, in milliseconds.
+    pub read: fn(&Json, &mut Preset) -> Result<Vec<NamedRow>, Fault>,
+    /// The column of the times, in milliseconds; `inf` where the choice failed.
     pub time: &'static str,
-    /// Texts in place of a time that mean that the choice failed.
-    pub failed: &'static [&'static str],
-}
-
-/// The roles that a format gives to its columns. A flag overrides each.
-#[derive(Clone, Debug, Default)]
-pub struct Defaults {
-    /// The features, without a column that a flag names for the choice.
-    pub features: IndexSet<String>,
-    /// The columns of the choice, without those that a flag names as features.
-    pub choice: IndexSet<String>,
-    /// The column of the times: the first of these that the table has.
-    pub time: Vec<String>,
-    /// The tool that wrote the file: it names the column of the times, which are in milliseconds.
-    pub tool: Option<Tool>,
 }
 
 /// A row, and its name if it has one.

@@ -12,7 +12,8 @@ use ah_model::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Defaults, NamedRow, Tool, part};
+use super::tool::{NamedRow, Tool, part};
+use crate::preset::Preset;
 
 pub const TOOL: Tool = Tool {
     flag: "triton",
@@ -20,7 +21,6 @@ pub const TOOL: Tool = Tool {
     keys: &["/key", "/configs_timings"],
     read,
     time: "ms",
-    failed: &[],
 };
 
 /// Options that a name mentions only where they are set: `num_ctas` to another number than 1, the others at all.
@@ -41,7 +41,7 @@ struct Config {
     options: BTreeMap<String, Json>,
 }
 
-fn read(record: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
+fn read(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let Record { kernel, key, configs_timings } = part(record)?;
     let mut input: Map<String, Json> = (0..).zip(key).map(|(at, key)| (format!("key{at}"), key)).collect();
     roles.features.extend(input.keys().cloned());

@@ -1,0 +1,36 @@
+//! The words by which columns, choices and cells are known. `words.toml` has them, each list with what it means.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// The lists of `words.toml`, which describes each.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    pub good_names: Vec<String>,
+    pub bad_names: Vec<String>,
+    pub neutral_names: Vec<String>,
+    pub error_names: Vec<String>,
+    pub good_values: Vec<String>,
+    pub bad_values: Vec<String>,
+    pub devices: Vec<String>,
+    pub device_endings: Vec<String>,
+    pub choice_statistics: Vec<String>,
+    pub column_statistics: Vec<String>,
+    pub no_times: Vec<String>,
+    pub rates: Vec<String>,
+    pub runs: Vec<String>,
+    /// The words for an amount, by its name.
+    pub amounts: BTreeMap<String, Vec<String>>,
+}
+
+/// Every import looks a word up, and so does every test of one.
+pub static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("words.toml")).expect("words.toml has these lists"));
+
+/// Returns whether a word is in a list.
+pub fn is_in(list: &[String], word: &str) -> bool {
+    list.iter().any(|known| known == word)
+}

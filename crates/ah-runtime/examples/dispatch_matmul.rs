@@ -164,7 +164,7 @@ fn measure(decision: ah_runtime::Builder, choices: &[MatMul]) -> Result<(), Box<
     let _ = std::fs::remove_file(&log);
     let mut builder = MultiKernel::<MatMul>::builder(decision.log(log)).append_to_log(true).no_cache();
     for size in ["m", "k", "n", "mat1_stride_0", "mat2_stride_0"] {
-        builder = builder.dimension(size, Dimension::exact());
+        builder = builder.dimension(size, Dimension::Exact);
     }
     for choice in choices {
         builder = builder.kernel(&choice.name(), env!("CARGO_PKG_VERSION"), *choice);

@@ -64,8 +64,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         AutoHeuristic::builder("softmax").numerical("rows").numerical("columns").fallback(&names[fallback]);
     let mut builder = MultiKernel::<Softmax>::builder(decision)
         .no_cache()
-        .dimension("rows", Dimension::dynamic())
-        .dimension("columns", Dimension::dynamic());
+        .dimension("rows", Dimension::Dynamic)
+        .dimension("columns", Dimension::Dynamic);
     for (choice, name) in choices.iter().zip(&names) {
         builder = builder.kernel(name, env!("CARGO_PKG_VERSION"), *choice);
     }

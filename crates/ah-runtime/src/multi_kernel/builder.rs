@@ -1,8 +1,8 @@
 //! Setting up a MultiKernel.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use ah_model::{Error, FeatureKind, Scalar};
@@ -98,7 +98,7 @@ impl<F> Builder<F> {
         self
     }
 
-    /// Sets how a numerical feature is keyed. Default: [`Dimension::automatic`].
+    /// Sets how a numerical feature is keyed. Default: [`Dimension::Automatic`].
     pub fn dimension(mut self, feature: &str, dimension: Dimension) -> Self {
         self.dimensions.push((feature.to_owned(), dimension));
         self
@@ -187,7 +187,7 @@ impl<F> Builder<F> {
             }
             files.extend(self.record);
         }
-        let mut table = Table::new(schema, Arc::from(dimensions));
+        let mut table = Table::new(schema, &dimensions);
         table.generation = find::generation();
         table.consults = decision.has_heuristics();
         let picker = Picker {

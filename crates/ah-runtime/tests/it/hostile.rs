@@ -4,7 +4,6 @@
 use crate::common;
 
 use ah_model::{Model, Scalar};
-use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, Environment, Heuristic, LoadedModel, MultiKernel};
 use proptest::prelude::*;
 
@@ -21,7 +20,6 @@ fn builder() -> ah_runtime::multi_kernel::Builder<Kernel> {
         .kernel("c", 1, || 2)
         .eligible("b", |v| v[0].number().is_some_and(|n| n < 1000.0))
         .eligible("c", |_| false)
-        .dimension("n", Dimension::automatic().halvings(1))
 }
 
 /// Returns an honest recording with picks by value and by bucket.

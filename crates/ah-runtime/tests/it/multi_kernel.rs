@@ -49,17 +49,13 @@ fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
 }
 
 #[test]
-fn dimensions_can_be_exact_or_finer() {
-    let multi = plain()
-        .dimension("m", Dimension::exact())
-        .dimension("k", Dimension::dynamic().halvings(1))
-        .build()
-        .unwrap();
+fn dimensions_can_be_exact_or_dynamic() {
+    let multi = plain().dimension("m", Dimension::Exact).dimension("k", Dimension::Dynamic).build().unwrap();
     assert_eq!(measured(&multi, 64.0, 160.0, "f32"), "orig");
     assert_eq!(measured(&multi, 65.0, 160.0, "f32"), "orig");
     assert_eq!(remembered(&multi, 64.0, 144.0, "f32"), "orig");
-    assert_eq!(measured(&multi, 64.0, 208.0, "f32"), "pad");
-    assert_eq!(last_miss(&multi), "the guard 128 < k <= 192 fails for k = 208");
+    assert_eq!(measured(&multi, 64.0, 408.0, "f32"), "pad");
+    assert_eq!(last_miss(&multi), "the guard 128 < k <= 256 fails for k = 408");
 }
 
 #[test]
@@ -67,7 +63,7 @@ fn a_kernel_that_does_not_support_the_input_never_runs() {
     let multi = plain()
         .kernel("stream", 1, stream)
         .eligible("stream", |v| v[0].number() == Some(64.0))
-        .dimension("m", Dimension::dynamic())
+        .dimension("m", Dimension::Dynamic)
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
@@ -88,7 +84,7 @@ fn an_input_that_no_measured_kernel_supports_is_measured_again() {
         .timer(virtual_time)
         .eligible("stream", |v| v[0].number() == Some(64.0))
         .eligible("pad", |v| v[0].number() == Some(63.0))
-        .dimension("m", Dimension::dynamic())
+        .dimension("m", Dimension::Dynamic)
         .no_cache()
         .build()
         .unwrap();
@@ -132,7 +128,7 @@ fn undefined_features_run_the_fallback() {
 
 #[test]
 fn beyond_the_limit_nothing_is_measured() {
-    let multi = plain().max_picks(3).dimension("k", Dimension::exact()).build().unwrap();
+    let multi = plain().max_picks(3).dimension("k", Dimension::Exact).build().unwrap();
     for k in [1000.0, 2000.0, 3000.0] {
         assert_eq!(measured(&multi, 64.0, k, "f32"), "pad");
     }
@@ -146,7 +142,7 @@ fn beyond_the_limit_nothing_is_measured() {
 
 #[test]
 fn measurements_that_overlap_keep_the_limit() {
-    let multi = plain().max_picks(1).dimension("k", Dimension::exact()).build().unwrap();
+    let multi = plain().max_picks(1).dimension("k", Dimension::Exact).build().unwrap();
     let overlaps = std::cell::Cell::new(true);
     let call = |kernel: &Kernel| {
         // As another thread would, while this one measures.
@@ -225,7 +221,7 @@ fn threads_that_miss_together_measure_once() {
     )
     .kernel("long", 1, (|| std::thread::sleep(std::time::Duration::from_millis(2))) as fn())
     .kernel("short", 1, || std::thread::sleep(std::time::Duration::from_millis(1)))
-    .dimension("n", Dimension::exact())
+    .dimension("n", Dimension::Exact)
     .no_cache()
     .build()
     .unwrap();
@@ -250,7 +246,7 @@ fn setting_up_names_what_does_not_fit() {
     };
     fails(plain().eligible("nope", |_| true), "no kernel \"nope\"; expected one of orig, pad");
     fails(plain().eligible("orig", |_| true), "choose a fallback that supports every input");
-    fails(plain().dimension("dtype", Dimension::exact()), "\"dtype\" is not a numerical feature");
+    fails(plain().dimension("dtype", Dimension::Exact), "\"dtype\" is not a numerical feature");
     fails(plain().kernel("pad", 2, pad), "distinct names");
     fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
 }

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use ah_model::{FeatureKind, Scalar, Schema};
+use ah_model::{Feature, FeatureKind, Scalar, Schema};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
-use super::shape_key::{Dimension, DimensionKind, Treatment, shape_key};
+use super::shape_key::{Dimension, Treatment, shape_key};
 
 /// A remembered pick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,6 @@ fn holds(guards: &[Guard], values: &[Scalar<'_>]) -> bool {
 /// The picks of one MultiKernel at one moment. Readers share it; a change makes a new table.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    dimensions: Arc<[Dimension]>,
     treatments: Box<[Treatment]>,
     picks: FxHashMap<u64, Arc<Pick>>,
     /// Kernels that panicked in a call of the program, with the guards of the values; no guards: for all values. Empty in a
@@ -52,6 +51,8 @@ pub(crate) struct Table {
     /// True if a heuristic serves; it is asked first.
     pub(crate) consults: bool,
 }
+
+const DYNAMIC: Treatment = Treatment::Number(Dimension::Dynamic);
 
 /// Most panics remembered by their values. A kernel that panics beyond it is not called again at all.
 const MAX_PANICS: usize = 64;
@@ -64,23 +65,13 @@ pub(crate) struct Widening {
 }
 
 impl Table {
-    pub(crate) fn new(schema: &Schema, dimensions: Arc<[Dimension]>) -> Self {
-        let treatment = |(slot, feature): (usize, &ah_model::Feature)| match feature.kind {
+    pub(crate) fn new(schema: &Schema, dimensions: &[Dimension]) -> Self {
+        let treatment = |(feature, dimension): (&Feature, &Dimension)| match feature.kind {
             FeatureKind::Categorical => Treatment::Category,
-            FeatureKind::Numerical if dimensions[slot].kind == DimensionKind::Dynamic => {
-                Treatment::Bucket(dimensions[slot])
-            }
-            FeatureKind::Numerical => Treatment::Exact,
+            FeatureKind::Numerical => Treatment::Number(*dimension),
         };
-        let treatments = schema.features().iter().enumerate().map(treatment).collect();
-        Self {
-            dimensions,
-            treatments,
-            picks: FxHashMap::default(),
-            panics: Vec::new(),
-            generation: 0,
-            consults: false,
-        }
+        let treatments = schema.features().iter().zip(dimensions).map(treatment).collect();
+        Self { treatments, picks: FxHashMap::default(), panics: Vec::new(), generation: 0, consults: false }
     }
 
     /// Returns the key of these values, or the first slot whose value is undefined.
@@ -138,8 +129,7 @@ impl Table {
                 Guard::Equals(x) if x != second => Some(x),
                 _ => None,
             };
-            let may_widen = self.treatments[slot] == Treatment::Exact
-                && self.dimensions[slot].kind == DimensionKind::Automatic;
+            let may_widen = self.treatments[slot] == Treatment::Number(Dimension::Automatic);
             let first = self.picks.values().filter(|_| may_widen).filter_map(other).min_by(f64::total_cmp)?;
             Some(Widening { slot, first, second })
         };
@@ -150,7 +140,7 @@ impl Table {
     pub(crate) fn make_dynamic(&mut self, slots: impl IntoIterator<Item = usize>) {
         let before = self.treatments.clone();
         for slot in slots {
-            self.treatments[slot] = Treatment::Bucket(self.dimensions[slot]);
+            self.treatments[slot] = DYNAMIC;
         }
         if self.treatments == before {
             return;
@@ -170,16 +160,11 @@ impl Table {
         }
         let mut slots = Vec::new();
         for (slot, guard) in pick.guards.iter().enumerate() {
-            let (now, dimension) = (self.treatments[slot], self.dimensions[slot]);
             let makes = |treatment: Treatment| treatment.guard(guard.value()).as_ref() == Some(guard);
-            match now {
-                _ if makes(now) => {}
-                Treatment::Bucket(_) if makes(Treatment::Exact) => {}
-                Treatment::Exact
-                    if dimension.kind != DimensionKind::Exact && makes(Treatment::Bucket(dimension)) =>
-                {
-                    slots.push(slot);
-                }
+            match self.treatments[slot] {
+                now if makes(now) => {}
+                DYNAMIC if makes(Treatment::Number(Dimension::Exact)) => {}
+                Treatment::Number(Dimension::Automatic) if makes(DYNAMIC) => slots.push(slot),
                 _ => return false,
             }
         }

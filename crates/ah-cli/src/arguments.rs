@@ -69,28 +69,3 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
         value.map(|(_, value)| value.clone()).ok_or("not a possible value")
     })
 }
-
-/// Returns what is wrong with the examples in the help texts of a command and its subcommands: each needs one,
-/// and each must be a valid command line. For tests.
-pub fn wrong_examples(command: &Command) -> Vec<String> {
-    let tool = command.get_name();
-    let of = |part: &Command| part.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let mut wrong = Vec::new();
-    for part in std::iter::once(command).chain(command.get_subcommands()) {
-        if part.get_name() == "help" {
-            continue;
-        }
-        let help = of(part);
-        let examples: Vec<&str> =
-            help.lines().map(str::trim).filter(|line| line.starts_with(&format!("{tool} "))).collect();
-        if examples.is_empty() {
-            wrong.push(format!("{} has no example", part.get_name()));
-        }
-        for example in examples {
-            if let Err(e) = command.clone().try_get_matches_from(example.split_whitespace()) {
-                wrong.push(format!("{example}: {e}"));
-            }
-        }
-    }
-    wrong
-}

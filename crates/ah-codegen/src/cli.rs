@@ -72,16 +72,3 @@ pub enum Extra {
     /// The trait of ah-runtime, for Rust; with rankings
     Runtime,
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    use super::*;
-
-    #[test]
-    fn every_help_text_has_examples_that_are_valid() {
-        Arguments::command().debug_assert();
-        assert_eq!(ah_cli::arguments::wrong_examples(&Arguments::command()), Vec::<String>::new());
-    }
-}

@@ -260,17 +260,3 @@ impl Program for Tool {
         all.collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    use super::*;
-
-    #[test]
-    fn every_help_text_has_examples_that_are_valid() {
-        let command = cli::Cli::<ToolFlags>::command().after_help(EXAMPLES);
-        command.clone().debug_assert();
-        assert_eq!(ah_cli::arguments::wrong_examples(&command), Vec::<String>::new());
-    }
-}

@@ -223,12 +223,6 @@ mod tests {
     use ah_model::PromiseMode;
 
     #[test]
-    fn every_help_text_has_examples_that_are_valid() {
-        Cli::command().debug_assert();
-        assert_eq!(ah_cli::arguments::wrong_examples(&Cli::command()), Vec::<String>::new());
-    }
-
-    #[test]
     fn the_help_prints_the_defaults_that_are_used() {
         let used = serde_json::json!(usual(PromiseMode::CrossFitted, Some(DEFAULT_SHARES[0])));
         let mut compared = Vec::new();

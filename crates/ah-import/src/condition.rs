@@ -2,6 +2,7 @@
 
 use ah_model::Error;
 use ah_model::shown::quoted;
+use regex::Regex;
 
 use crate::cell::Cell;
 use crate::column::Column;
@@ -11,7 +12,7 @@ use crate::column::Column;
 pub struct Condition {
     pub column: Column,
     negated: bool,
-    value: String,
+    value: Value,
     /// The condition as the user wrote it.
     pub text: String,
 }
@@ -31,7 +32,9 @@ impl Condition {
     /// Returns the condition `text` on this column.
     pub fn new(field: &'static str, text: &str, column: Column) -> Result<Self, Error> {
         let (_, negated, value) = parse(field, text)?;
-        Ok(Self { column, negated, value: value.trim().to_owned(), text: text.to_owned() })
+        let value = Value::new(value.trim())
+            .map_err(|why| Error::parameter(field, "a value of fewer characters", why))?;
+        Ok(Self { column, negated, value, text: text.to_owned() })
     }
 
     /// Returns whether a cell fulfils the condition; of a list, whether one of its values does.
@@ -42,33 +45,32 @@ impl Condition {
                 // A missing value is nothing, and the word for it.
                 let text = cell.as_text().unwrap_or_default();
                 let texts = [text, cell.missing_word().unwrap_or(text)];
-                texts.iter().any(|text| matches(&self.value, text)) != self.negated
+                texts.iter().any(|text| self.value.matches(text)) != self.negated
             }
         }
     }
 }
 
-/// Returns whether a text is this value: the same number, or the same text in any case.
-fn matches(value: &str, text: &str) -> bool {
-    match (ah_types::number(value), ah_types::number(text)) {
-        (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
-        _ => matches_pattern(&value.to_lowercase(), &text.to_lowercase()),
-    }
+/// A value to compare a text with: the same number, or the same text in any case, in which `*` stands for any text.
+#[derive(Clone, Debug)]
+struct Value {
+    number: Option<f64>,
+    pattern: Regex,
 }
 
-/// Returns whether a text has this pattern, in which `*` stands for any text.
-pub fn matches_pattern(pattern: &str, text: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(text) = text.strip_prefix(start) else { return false };
-    let Some((middle, end)) = rest.rsplit_once('*') else { return text.ends_with(rest) };
-    let Some(mut text) = text.strip_suffix(end) else { return false };
-    middle.split('*').all(|part| match text.find(part) {
-        Some(at) => {
-            text = &text[at + part.len()..];
-            true
+impl Value {
+    fn new(text: &str) -> Result<Self, String> {
+        let pattern = format!("(?is)^{}$", regex::escape(text).replace("\\*", ".*"));
+        let pattern = Regex::new(&pattern).map_err(|e| e.to_string())?;
+        Ok(Self { number: ah_types::number(text), pattern })
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match (self.number, ah_types::number(text)) {
+            (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
+            _ => self.pattern.is_match(text),
         }
-        None => false,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +109,7 @@ mod tests {
             ("a*b*c", "a1c2b", false),
             ("aa*aa", "aaa", false),
         ] {
-            assert_eq!(matches(value, text), expected, "{value} {text}");
+            assert_eq!(Value::new(value).unwrap().matches(text), expected, "{value} {text}");
         }
     }
 }

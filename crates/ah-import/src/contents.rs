@@ -61,15 +61,6 @@ pub struct Contents {
     counts: ImportReport,
 }
 
-/// What becomes of a row.
-enum Kept {
-    Row,
-    /// It repeats the line of names.
-    Names,
-    /// By `--where`.
-    LeftOut,
-}
-
 /// A row, by its table: 16 bytes, because a table may have millions.
 struct TableRow {
     table: u32,
@@ -168,45 +159,40 @@ impl Contents {
             false => Vec::new(),
         };
         let mut points = vec![Points::default(); numbers.len()];
+        let mut bad_rows = std::mem::take(&mut self.bad_rows);
+        let mut take = |Row { number, mut cells }: Row| {
+            let names = table.columns.iter().map(|name| Some(&**name));
+            if cells.iter().map(Cell::as_text).eq(names) {
+                self.repeated_names.0.truncate(2);
+                self.repeated_names.0.push(format!("{}:{}", path.display(), number.get()));
+                self.repeated_names.1 += 1;
+                return Ok(());
+            }
+            cells.extend_from_slice(&constants);
+            if !roles.is_wanted(&cells) {
+                self.rows_left_out += 1;
+                return Ok(());
+            }
+            roles.read(&cells, read_row).map_err(|fault| fault.at(path, number.clone()))?;
+            for (column, points) in numbers.iter().zip(&mut points) {
+                points.see(column.cell(&cells).as_text().unwrap_or_default(), number.get());
+            }
+            self.doubts.see(&cells, &watched, self.rows.len());
+            for (slot, column) in self.roles.features.iter().enumerate() {
+                let word = column.cell(&cells).missing_word().filter(|word| !word.is_empty());
+                word.into_iter().for_each(|word| *self.missing.entry((slot, word)).or_default() += 1);
+            }
+            self.add(index, &number, read_row)
+        };
         for row in table.rows {
-            let read = row.and_then(|Row { number, mut cells }| {
-                let names = table.columns.iter().map(|name| Some(&**name));
-                if cells.iter().map(Cell::as_text).eq(names) {
-                    return Ok((number, cells, Kept::Names));
-                }
-                cells.extend_from_slice(&constants);
-                if !roles.is_wanted(&cells) {
-                    return Ok((number, cells, Kept::LeftOut));
-                }
-                match roles.read(&cells, read_row) {
-                    Ok(()) => Ok((number, cells, Kept::Row)),
-                    Err(fault) => Err(fault.at(path, number).into()),
-                }
-            });
-            match read {
-                Ok((number, _, Kept::Names)) => {
-                    self.repeated_names.0.truncate(2);
-                    self.repeated_names.0.push(format!("{}:{}", path.display(), number.get()));
-                    self.repeated_names.1 += 1;
-                }
-                Ok((_, _, Kept::LeftOut)) => self.rows_left_out += 1,
-                Ok((number, cells, Kept::Row)) => {
-                    for (column, points) in numbers.iter().zip(&mut points) {
-                        points.see(column.cell(&cells).as_text().unwrap_or_default(), number.get());
-                    }
-                    self.doubts.see(&cells, &watched, self.rows.len());
-                    for (slot, column) in self.roles.features.iter().enumerate() {
-                        let word = column.cell(&cells).missing_word().filter(|word| !word.is_empty());
-                        word.into_iter().for_each(|word| *self.missing.entry((slot, word)).or_default() += 1);
-                    }
-                    self.add(index, &number, read_row)?;
-                }
+            match row.and_then(&mut take) {
                 Err(Error::Malformed(fault)) if params.skip_bad_rows && fault.row.is_some() => {
-                    self.bad_rows.add(&fault);
+                    bad_rows.add(&fault);
                 }
-                Err(e) => return Err(e),
+                taken => taken?,
             }
         }
+        self.bad_rows = bad_rows;
         for (column, points) in numbers.iter().zip(&points) {
             if let Some((row, text)) = points.doubt() {
                 let expected = "numbers that can be read in one way alone, as each value with a point has three digits behind it and whole \

@@ -13,9 +13,6 @@ use crate::params::{Format, ImportParams};
 
 static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/presets");
 
-/// The tools whose files code reads, which then makes the preset.
-const READ_BY_CODE: [&str; 3] = ["kernel-tuner", "triton", "inductor"];
-
 /// The flags that a tool's files need, none by default. A flag of the user replaces each but the conditions, which are added.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -24,8 +21,7 @@ pub struct Preset {
     #[serde(skip)]
     pub name: String,
     /// What writes such files, for people.
-    #[allow(dead_code)] // Printed with the file.
-    about: String,
+    pub about: String,
     /// What only such files have: columns, JSON pointers such as `/results/0/times`, or the first characters of a text.
     has: Vec<String>,
     /// Where the tool writes a folder: the JSON files of one row, by their paths below the row's own folder.
@@ -63,23 +59,16 @@ fn all() -> Vec<Preset> {
 
 /// Returns the names of all tools.
 pub fn names() -> Vec<String> {
-    all().into_iter().map(|preset| preset.name).chain(READ_BY_CODE.map(str::to_owned)).collect()
+    all().into_iter().map(|preset| preset.name).collect()
 }
 
 /// Returns the text of a tool's preset, to print it.
 ///
 /// # Errors
-/// [`Error::Parameter`] for another name, or for a tool that needs code.
+/// [`Error::Parameter`] for another name.
 pub fn text(tool: &str) -> Result<&'static str, Error> {
     check(tool)?;
-    let file = FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8());
-    file.ok_or_else(|| {
-        Error::parameter(
-            "show",
-            "a tool whose files need flags alone",
-            format_args!("{tool}, which code reads"),
-        )
-    })
+    Ok(FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8()).unwrap_or_default())
 }
 
 /// Checks the name of a tool.
@@ -135,12 +124,6 @@ impl Preset {
     /// Returns the format of `--tool`, if its files have one that their names do not show.
     pub fn format(tool: &str) -> Option<Format> {
         all().into_iter().find(|preset| preset.name == tool)?.format
-    }
-
-    /// Returns the preset of a tool whose files code reads, without the columns: it has the times, in milliseconds, in this one.
-    pub fn of_code(name: &str, time: &str) -> Self {
-        let unit = Some("ms".to_owned());
-        Self { name: name.to_owned(), time: vec![time.to_owned()], unit, ..Self::default() }
     }
 
     /// Returns the flags of an import of such a file. A condition on a column that the file lacks is none.

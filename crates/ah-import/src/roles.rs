@@ -126,44 +126,32 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     let listed = |is_one: &dyn Fn(&Named) -> bool| {
         listed(found.iter().filter(|(_, named)| is_one(named)).map(|(name, _)| name))
     };
+    let unit = |found: String| Err(Error::parameter("unit", UNITS, found));
+    let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
     if params.wide {
         // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
         let names = listed(&|named| matches!(named, Named::Quantity(_)));
         return match names.is_empty() || params.higher_is_better || rows_have_units {
             true => Ok(None),
-            false => Err(Error::parameter("unit", UNITS, format_args!("none, and columns {names}"))),
+            false => unit(format!("none, and columns {names}")),
         };
     }
     let Some((_, first)) = found.first() else { return Ok(None) };
     if found.iter().any(|(_, named)| named != first) && !rows_have_units {
-        let names = listed(&|named| *named != Named::Nothing);
-        return Err(Error::parameter("unit", UNITS, format_args!("none, and columns {names}")));
+        return unit(format!("none, and columns {}", listed(&|named| *named != Named::Nothing)));
     }
+    let column = quoted(&times[0].name);
     match first {
-        Named::Quantity(Quantity::Rate(_)) if !params.higher_is_better => {
-            let expected = "to be given, as the name of the column says that its numbers are rates (or --unit, which says that they are times)";
-            Err(Error::parameter(
-                "higher_is_better",
-                expected,
-                format_args!("none, and column {}", quoted(&times[0].name)),
-            ))
-        }
+        Named::Quantity(Quantity::Rate(_)) if !params.higher_is_better => rates(
+            "to be given, as the name of the column says that its numbers are rates (or --unit, which says that they are times)",
+            format!("none, and column {column}"),
+        ),
         Named::Quantity(time @ Quantity::Time(_)) if params.higher_is_better => {
-            let expected = "a column of rates";
-            Err(Error::parameter(
-                "higher_is_better",
-                expected,
-                format_args!("{} ({time})", quoted(&times[0].name)),
-            ))
+            rates("a column of rates", format!("{column} ({time})"))
         }
         Named::Quantity(quantity) => Ok(Some(quantity.clone())),
         Named::Question(part) if !params.higher_is_better && !rows_have_units => {
-            let found = format!(
-                "column {}, and {} is no unit that import knows",
-                quoted(&times[0].name),
-                quoted(part)
-            );
-            Err(Error::parameter("unit", UNITS, found))
+            unit(format!("column {column}, and {} is no unit that import knows", quoted(part)))
         }
         Named::Question(_) | Named::Nothing => Ok(None),
     }

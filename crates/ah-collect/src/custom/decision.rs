@@ -150,16 +150,9 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Sets a timing policy instead of the default one.
-    #[must_use]
-    pub fn timing(mut self, policy: TimingPolicy) -> Self {
-        self.experiment.timing = policy;
-        self
-    }
-
     /// The parts of a runner.
     pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), Error> {
-        let Experiment { optimization, choices, timing, .. } = &mut self.experiment;
+        let Experiment { optimization, choices, .. } = &mut self.experiment;
         if optimization.fallback.is_empty() {
             optimization.fallback = choices.first().cloned().into_iter().collect();
         }
@@ -177,9 +170,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
             mistakes.push(
                 "the first choice is the reference of check_agreement, so it must always run".to_owned(),
             );
-        }
-        if timing.cold {
-            mistakes.push("functions are timed with warm caches; its timing policy is cold".to_owned());
         }
         if let Some(mistake) = mistakes.first() {
             return Err(Error::Usage(format!("the decision {:?}: {mistake}", optimization.name)));

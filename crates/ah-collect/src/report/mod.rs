@@ -1,6 +1,5 @@
 //! `ah-collect report`: the facts of a log, what it covers, and how well its times repeat.
 
-mod podium;
 mod repeats;
 
 use std::collections::BTreeMap;
@@ -11,8 +10,8 @@ use ah_types::log::{Collection, Log};
 use ah_types::{Optimization, SingleChoice};
 use serde::Serialize;
 
-use podium::{ranked, share, times};
 pub use repeats::Repeats;
+use repeats::{ranked, share, times};
 
 /// The most inputs on the map. More are thinned evenly.
 const MOST_POINTS: usize = 4000;

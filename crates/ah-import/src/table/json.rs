@@ -16,7 +16,7 @@ use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
 use crate::params::ImportParams;
 use crate::preset::{self, Preset};
-use crate::tools::{self, NamedRow, Tool};
+use crate::tools::{self, NamedRow};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
@@ -61,7 +61,7 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, params: &ImportPar
     let document = json_text::parse_document(document.trim_start_matches(MARK))
         .map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
     let preset = preset::find(params, |mark| document.pointer(mark).is_some());
-    let is_record = params.rows.is_some() || preset.is_some() || tools::find(&document).is_some();
+    let is_record = params.rows.is_some() || preset.is_some();
     let records = match document {
         record if is_record => vec![record],
         Json::Array(list) => list,
@@ -95,18 +95,18 @@ fn of_records(
     let preset = preset
         .or_else(|| preset::find(params, |mark| first.is_some_and(|record| record.pointer(mark).is_some())));
     let under = params.rows.clone().or_else(|| preset.as_ref()?.rows.clone());
-    let is_asked = |tool: &Tool| params.tool.as_deref().is_none_or(|asked| asked == tool.flag);
-    let tool = first.filter(|_| under.is_none() && preset.is_none()).and_then(tools::find).filter(is_asked);
-    let of_code = || tool.map(|tool| Preset::of_code(tool.flag, tool.time));
-    let mut preset = preset::found_for(path, params, preset.or_else(of_code))?;
+    let mut preset = preset::found_for(path, params, preset)?;
+    let (read_record, about) =
+        (tools::reader(&preset.name).filter(|_| under.is_none()), preset.about.clone());
     let file = path.to_owned();
     let rows = move |record: Result<(RowNumber, Json), Error>, roles: &mut Preset| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
-            let is_document = matches!(number, RowNumber::Row(_)) && (under.is_some() || tool.is_some());
-            let read = match tool {
-                Some(tool) => (tool.read)(&record, roles).map_err(|fault| {
-                    let expected = format!("{} with {}", tool.name, fault.expected);
+            let is_document =
+                matches!(number, RowNumber::Row(_)) && (under.is_some() || read_record.is_some());
+            let read = match read_record {
+                Some(read) => read(&record, roles).map_err(|fault| {
+                    let expected = format!("{about} with {}", fault.expected);
                     if is_document { Fault { expected, ..fault } } else { bad_row(expected, fault.found) }
                 }),
                 None => rows_of(record, under.as_deref()),
@@ -117,7 +117,7 @@ fn of_records(
             })?;
             let place = |at, name: Option<String>| match name {
                 Some(name) => RowNumber::Named(at, name),
-                None if is_document && tool.is_none() => RowNumber::Row(at),
+                None if is_document && read_record.is_none() => RowNumber::Row(at),
                 None => number.clone(),
             };
             Ok((1..).zip(read).map(|(at, (name, row))| Ok((place(at, name), row))).collect())
@@ -126,7 +126,7 @@ fn of_records(
     };
     let mut first = Vec::new();
     // The roles are complete behind the last record of a tool.
-    while (first.len() < held || tool.is_some())
+    while (first.len() < held || read_record.is_some())
         && let Some(record) = records.next()
     {
         first.extend(rows(record, &mut preset));
@@ -139,7 +139,7 @@ fn of_records(
     }
     let known: Vec<&JsonRow> = first.iter().flatten().collect();
     let kernels: BTreeSet<&str> = known.iter().filter_map(|(_, row)| row.get("kernel")?.as_str()).collect();
-    if tool.is_some() && kernels.len() > 1 {
+    if read_record.is_some() && kernels.len() > 1 {
         let fault = bad_file("one kernel in all rows (split the file by it)", listed(kernels));
         return Err(fault.of_file(path).into());
     }

@@ -1,6 +1,9 @@
 //! Parses JSON as programs write it: with Python's numbers, and strictly where a value would be lost.
 
+use std::sync::LazyLock;
+
 use ah_types::strict_json;
+use regex::{Captures, Regex};
 use serde_json::Value as Json;
 
 /// Parses JSON. Python writes `NaN` and `Infinity`, which JSON does not have.
@@ -23,25 +26,15 @@ pub fn parse_document(text: &str) -> Result<Json, String> {
 
 /// Writes `null` for `NaN` and `"inf"` for `Infinity` outside strings. Returns `None` if the text has neither.
 fn without_python_numbers(text: &str) -> Option<String> {
-    const WORDS: [(&str, &str); 3] = [("NaN", "null"), ("-Infinity", "\"-inf\""), ("Infinity", "\"inf\"")];
-    let (mut out, mut found, mut in_string) = (String::with_capacity(text.len()), false, false);
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let word = WORDS.iter().find(|(word, _)| !in_string && rest.starts_with(word));
-        let length = match (c, word) {
-            (_, Some((word, json))) => {
-                found = true;
-                out.push_str(json);
-                rest = &rest[word.len()..];
-                continue;
-            }
-            // An escaped character is one of the string.
-            ('\\', _) if in_string => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            _ => c.len_utf8(),
-        };
-        in_string ^= c == '"';
-        out.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    found.then_some(out)
+    // A string is found as a whole, and stays.
+    static WORDS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#""(?:[^"\\]|\\.)*"|NaN|-?Infinity"#).ok());
+    let json = |found: &Captures<'_>| match &found[0] {
+        "NaN" => "null".to_owned(),
+        "Infinity" => "\"inf\"".to_owned(),
+        "-Infinity" => "\"-inf\"".to_owned(),
+        string => string.to_owned(),
+    };
+    let without = WORDS.as_ref()?.replace_all(text, json);
+    (without != text).then(|| without.into_owned())
 }

@@ -6,7 +6,7 @@ use ah_model::shown::quoted;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{NamedRow, Tool, part};
+use super::tool::{NamedRow, part};
 use crate::error::bad_file;
 use crate::preset::Preset;
 
@@ -15,15 +15,7 @@ use crate::preset::Preset;
 ///
 /// It is a list: `{"invoke": "(M, K, N)"}` for each call, and `{"(M, K, N)": [choice, …]}` for each benchmark. It has no
 /// element types and no layouts: keep the products of different types in different files.
-pub const PRODUCTS: Tool = Tool {
-    flag: "inductor",
-    name: "a log of TORCHINDUCTOR_MM_LOGGING_FILE",
-    keys: &["/0/invoke"],
-    read: read_products,
-    time: "time",
-};
-
-fn read_products(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
+pub fn read_products(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let mut rows = Vec::new();
     let entries = part::<Vec<Map<String, Json>>>(document)?.into_iter().flatten();
     for (shape, choices) in entries.filter(|(key, _)| *key != "invoke") {
@@ -69,17 +61,6 @@ impl Template {
     }
 }
 
-/// `autotuning_result_json_list.txt`, which Inductor writes with `TORCH_COMPILE_DEBUG=1` and `LOG_AUTOTUNE_RESULTS=1`
-/// (`log_autotuning_results` in `torch/_inductor/debug.py`): a choice of an operation a line. The features are those that
-/// PyTorch's AutoHeuristic gives to `mm`.
-pub const RESULTS: Tool = Tool {
-    flag: "inductor",
-    name: "Inductor's list of autotuning results",
-    keys: &["/backend", "/op_name", "/input_nodes", "/benchmark_result"],
-    read: read_result,
-    time: "benchmark_result",
-};
-
 #[derive(Deserialize)]
 struct Benchmark<'a> {
     backend: &'a str,
@@ -99,7 +80,10 @@ struct Node<'a> {
     dtype: &'a str,
 }
 
-fn read_result(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
+/// `autotuning_result_json_list.txt`, which Inductor writes with `TORCH_COMPILE_DEBUG=1` and `LOG_AUTOTUNE_RESULTS=1`
+/// (`log_autotuning_results` in `torch/_inductor/debug.py`): a choice of an operation a line. The features are those that
+/// PyTorch's AutoHeuristic gives to `mm`.
+pub fn read_result(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let benchmark: Benchmark<'_> = part(record)?;
     let nodes = &benchmark.input_nodes;
     // A bias comes before the matrices.

@@ -10,22 +10,15 @@ use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{NamedRow, Tool, part};
+use super::tool::{NamedRow, part};
 use crate::error::bad_file;
 use crate::preset::Preset;
 
+/// The column of the times.
 const TIMES: &str = "times";
 
 /// The reasons in place of a time.
 const FAILED: [&str; 3] = ["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"];
-
-pub const TOOL: Tool = Tool {
-    flag: "kernel-tuner",
-    name: "a cache of Kernel Tuner",
-    keys: &["/tune_params_keys"],
-    read,
-    time: TIMES,
-};
 
 #[derive(Deserialize)]
 struct Cache {
@@ -37,7 +30,7 @@ struct Cache {
     cache: Map<String, Json>,
 }
 
-fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
+pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let Cache { schema_version, tune_params_keys: choice, problem_size, cache } = part(document)?;
     if let Some(version) = schema_version
         && version.split('.').next() != Some("1")

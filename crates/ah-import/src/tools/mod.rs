@@ -1,20 +1,31 @@
-//! Reads the files of autotuners as rows of a table. Their columns have roles, so that no flag is needed but `--name`.
+//! Reads the files of autotuners whose rows need code. Their presets have the rest: the marks, and the column of the times, which
+//! are `inf` where a choice failed.
 //!
-//! A tool's file has one or more *records*: a JSON document is one record, and so is each JSON line. Adding a tool is one
-//! file, one line of [`KNOWN`], and its name beside those of the presets.
+//! A tool's file has one or more *records*: a JSON document is one record, and so is each JSON line. Adding a tool is a
+//! preset, one file, and one line of [`reader`].
 
 mod inductor;
 mod kernel_tuner;
 mod tool;
 mod triton;
 
+use ah_model::Fault;
 use serde_json::Value as Json;
 
-pub use tool::{NamedRow, Tool};
+use crate::preset::Preset;
 
-const KNOWN: [Tool; 4] = [kernel_tuner::TOOL, triton::TOOL, inductor::PRODUCTS, inductor::RESULTS];
+pub use tool::NamedRow;
 
-/// Returns the tool that writes records such as this one.
-pub fn find(record: &Json) -> Option<Tool> {
-    KNOWN.into_iter().find(|tool| tool.keys.iter().all(|key| record.pointer(key).is_some()))
+/// Returns the rows of a record, and adds the columns of the features and of the choice to those of the records before.
+pub type ReadRecord = fn(&Json, &mut Preset) -> Result<Vec<NamedRow>, Fault>;
+
+/// Returns the code that reads the records of a preset, if it needs code.
+pub fn reader(preset: &str) -> Option<ReadRecord> {
+    match preset {
+        "kernel-tuner" => Some(kernel_tuner::read),
+        "triton" => Some(triton::read),
+        "inductor" => Some(inductor::read_result),
+        "inductor-mm" => Some(inductor::read_products),
+        _ => None,
+    }
 }

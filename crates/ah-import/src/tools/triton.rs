@@ -12,16 +12,8 @@ use ah_model::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{NamedRow, Tool, part};
+use super::tool::{NamedRow, part};
 use crate::preset::Preset;
-
-pub const TOOL: Tool = Tool {
-    flag: "triton",
-    name: "results of Triton's autotuner",
-    keys: &["/key", "/configs_timings"],
-    read,
-    time: "ms",
-};
 
 /// Options that a name mentions only where they are set: `num_ctas` to another number than 1, the others at all.
 const RARE: [&str; 3] = ["num_ctas", "maxnreg", "ir_override"];
@@ -41,7 +33,7 @@ struct Config {
     options: BTreeMap<String, Json>,
 }
 
-fn read(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
+pub fn read(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
     let Record { kernel, key, configs_timings } = part(record)?;
     let mut input: Map<String, Json> = (0..).zip(key).map(|(at, key)| (format!("key{at}"), key)).collect();
     roles.features.extend(input.keys().cloned());

@@ -67,7 +67,7 @@ fn triton() {
 #[test]
 fn inductor() {
     assert_snapshot!(imported("inductor_mm.json"), @r#"
-    read as inductor
+    read as inductor-mm
     3 rows: 1 inputs, 3 choices; 2 times, in milliseconds, 1 failed, 0 not measured
     choices: extern_mm, "type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_…", "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
     numerical: m, k, n

@@ -1,12 +1,13 @@
-//! Expressions over the features of an input and the compile-time parameters of a choice.
+//! Expressions over the features of an input and the compile-time parameters of a choice, and mistakes in a TOML file, each with its
+//! place.
 //!
 //! The language is that of derived features ([`ah_model::expr`]).
+
+use std::ops::Range;
 
 use ah_model::expr::{self, Expr, Type};
 use ah_model::{Precondition, Schema, Value};
 use toml::Spanned;
-
-use super::mistake::Mistake;
 
 /// A value of the TOML file with its place.
 pub(super) type Located = Spanned<toml::Value>;
@@ -65,4 +66,34 @@ pub(super) fn condition(key: &str, value: &Located, schema: &Schema) -> Result<P
     let text = value.get_ref().as_str();
     let text = text.ok_or_else(|| wrong("expected an expression in quotes".to_owned()))?;
     Precondition::new(text, schema).map_err(|e| wrong(e.to_string()))
+}
+
+/// A mistake in a TOML file.
+#[derive(Debug)]
+pub(in crate::custom) struct Mistake {
+    /// The first byte of the value, if known.
+    at: Option<usize>,
+    message: String,
+}
+
+impl Mistake {
+    /// A mistake in the value at these bytes.
+    pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { at: Some(span.start), message: message.into() }
+    }
+
+    /// A mistake in the table as a whole.
+    pub(super) fn anywhere(message: impl Into<String>) -> Self {
+        Self { at: None, message: message.into() }
+    }
+
+    /// The message with its line in `text`.
+    pub(in crate::custom) fn shown(&self, text: &str) -> String {
+        let line =
+            |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1;
+        match self.at {
+            Some(at) => format!("line {}: {}", line(at), self.message),
+            None => self.message.clone(),
+        }
+    }
 }

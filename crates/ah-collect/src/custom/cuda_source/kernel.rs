@@ -12,11 +12,9 @@ use ah_model::{Context, Precondition, Schema, Value};
 use ah_types::Optimization;
 use toml::Spanned;
 
-use super::arguments::Arguments;
-use super::expression::{Located, condition};
+use super::expression::{Located, Mistake, condition};
 use super::format::{CudaTable, ReferenceTable};
-use super::launch::{LaunchExpressions, WrittenLaunch};
-use super::mistake::Mistake;
+use super::launch::{Arguments, LaunchExpressions, WrittenLaunch};
 use super::parameters::{self, CudaChoice};
 use crate::eligibility::refusal;
 

@@ -24,16 +24,13 @@
 //! # and the others, in order; one buffer has output = true
 //! ```
 //!
-//! `format` is the table as written, `kernel` the checked one with its `expression`s: the `parameters`, the
-//! `launch`, the `arguments`. `mistake` is an error with its place. [`ah_kernels::cuda::source`] measures; only it needs a
-//! GPU.
+//! `format` is the table as written, `kernel` the checked one with its `expression`s: the `parameters`, and the `launch` with its
+//! arguments. [`ah_kernels::cuda::source`] measures; only it needs a GPU.
 
-mod arguments;
 mod expression;
 mod format;
 mod kernel;
 mod launch;
-mod mistake;
 mod parameters;
 
 pub(super) use format::CudaTable;

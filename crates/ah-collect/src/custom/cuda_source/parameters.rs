@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ah_model::{Feature, FeatureKind, FieldValue, Precondition, Schema, Value};
 use toml::Spanned;
 
-use super::mistake::Mistake;
+use super::expression::Mistake;
 use crate::custom::combinations::{combinations, is_identifier};
 use crate::worker::{MOST_CHOICES, check_choices};
 

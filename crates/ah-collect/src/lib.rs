@@ -34,7 +34,6 @@ mod plan;
 mod process_group;
 mod progress;
 mod report;
-mod shard;
 mod summary;
 #[cfg(feature = "kernels")]
 pub mod tool;

@@ -20,8 +20,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use ah_kernels::cpu::kernels::MatMul;
 use ah_kernels::cpu::kernels::ndarray::{Array2, ShapeBuilder as _};
-use ah_kernels::cpu::kernels::{MatMul, Threads};
 use ah_measure::sampling;
 use ah_runtime::Optimization;
 use ah_runtime::Scalar;
@@ -104,7 +104,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let seed = std::env::args().nth(1).map_or(Ok(1), |text| text.parse())?;
     let choices = MatMul::CHOICES;
     let names: Vec<String> = choices.iter().map(MatMul::name).collect();
-    let fallback = MatMul::Gemm(Threads::All).name();
+    let fallback = MatMul::GemmOnAllThreads.name();
     let decision = || -> Result<_, Box<dyn Error>> {
         Ok(AutoHeuristic::builder("mm").optimization(&Optimization::built_in("mm")?).fallback(&fallback))
     };

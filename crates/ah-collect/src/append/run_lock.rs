@@ -4,7 +4,7 @@ use ah_model::Error;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
-use crate::shard::Shard;
+use crate::options::Shard;
 
 /// Held for the whole run; the system releases it also after a `kill -9`.
 ///

@@ -1,20 +1,20 @@
 //! `ah-collect collect`: measures and appends to a log.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ah_cli::{exit, status};
+use ah_cli::{exit, status, warning};
 use ah_model::Error;
 use ah_types::TimingPolicy;
 
 use super::program::Program;
-use super::signals;
 use crate::collect;
 use crate::options::Options;
 use crate::plan;
 use crate::process_group;
 use crate::progress::Progress;
-use crate::shard::Shard;
 use crate::units::seconds;
 use crate::worker::Limits;
 
@@ -27,25 +27,8 @@ const NUM_SAMPLES: u64 = 1000;
 pub(super) struct CollectFlags<F: clap::Args> {
     #[command(flatten)]
     source: F,
-    /// The log to append to
-    #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
-    output: PathBuf,
-    /// Measure until the log holds N inputs [default: 1000, or no limit with --max-seconds or --draws]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    num_samples: Option<u64>,
-    /// Draw this many inputs of the sequence, counted over all shards: the shards of N draws together measure the
-    /// same inputs as one machine
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "inputs")]
-    draws: Option<u64>,
-    /// Start no input after this many seconds
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    max_seconds: Option<Duration>,
-    /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
-    #[arg(long, value_name = "I/N", default_value = "1/1")]
-    shard: Shard,
-    /// The seed of the inputs: the same seed gives the same inputs
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    options: Options,
     /// Rows of the log for each choice on each input; each is the mean of a part of the samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     num_reps: Option<u32>,
@@ -66,18 +49,12 @@ impl<F: clap::Args> CollectFlags<F> {
             return Err(Error::Usage("there is nothing to measure".to_owned()));
         };
         let listed = self.inputs.as_ref().map(|path| plan::read_inputs(path, worker)).transpose()?;
-        let has_limit = listed.is_some() || self.max_seconds.is_some() || self.draws.is_some();
-        let options = Options {
-            output: self.output,
-            num_samples: self.num_samples.or((!has_limit).then_some(NUM_SAMPLES)),
-            draws: self.draws,
-            max_seconds: self.max_seconds,
-            shard: self.shard,
-            seed: self.seed,
-            policy: policy(worker.experiment.timing, self.num_reps),
-            listed,
-        };
-        let stop = signals::stop_on_signal();
+        let mut options = self.options;
+        let has_limit = listed.is_some() || options.max_seconds.is_some() || options.draws.is_some();
+        options.num_samples = options.num_samples.or((!has_limit).then_some(NUM_SAMPLES));
+        options.policy = policy(worker.experiment.timing, self.num_reps);
+        options.listed = listed;
+        let stop = stop_on_signal();
         let summary = collect::collect(&mut workers, &options, &Progress::default(), &stop)?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
@@ -92,4 +69,21 @@ fn policy(mut policy: TimingPolicy, repetitions: Option<u32>) -> TimingPolicy {
         policy.max_samples = policy.max_samples.max(2 * repetitions);
     }
     policy
+}
+
+/// A flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
+fn stop_on_signal() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let handled = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            process_group::end_all();
+            std::process::exit(i32::from(exit::INTERRUPTED));
+        }
+        status("ending after the current input; press again to end at once\n");
+    });
+    if let Err(e) = handled {
+        warning(&format!("signals are not handled, Ctrl-C ends at once: {e}"));
+    }
+    stop
 }

@@ -7,7 +7,6 @@ mod check_worker;
 mod collect;
 mod program;
 mod report;
-mod signals;
 
 use ah_model::Error;
 use std::ffi::OsString;

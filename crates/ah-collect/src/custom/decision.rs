@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ah_measure::Experiment;
 use ah_measure::sampling::Rng;
-use ah_model::{Context, Error, this_cpu};
+use ah_model::{Context, Error, Feature, Value, this_cpu};
 use ah_types::{ChoiceRule, Optimization, TimingPolicy};
 
-use super::feature_value::FeatureValue;
 use super::functions::{Check, Functions};
 use crate::worker::check_choices;
 
@@ -177,3 +176,22 @@ impl<T: Clone + Send + 'static> Decision<T> {
         Ok((self.experiment, Arc::new(self.functions)))
     }
 }
+
+/// A value of a feature: a number, a truth value or a category's name.
+pub trait FeatureValue: Into<Value> {
+    /// The feature of this name for such values.
+    fn feature(name: &str) -> Feature;
+}
+
+macro_rules! values {
+    ($($type:ty)* => $feature:expr) => {
+        $(impl FeatureValue for $type {
+            fn feature(name: &str) -> Feature {
+                $feature(name)
+            }
+        })*
+    };
+}
+values!(i32 u32 i64 u64 usize => |name| Feature { integer: true, ..Feature::numerical(name) });
+values!(f32 f64 => Feature::numerical);
+values!(bool &'static str String => Feature::categorical);

@@ -9,13 +9,11 @@ mod command;
 mod cuda_source;
 mod decision;
 mod feature_time;
-mod feature_value;
 #[cfg(feature = "kernels")]
 mod file;
 mod functions;
 mod program;
 
-pub use decision::{Decision, NamedDecision, decision};
-pub use feature_value::FeatureValue;
+pub use decision::{Decision, FeatureValue, NamedDecision, decision};
 #[cfg(feature = "kernels")]
 pub(crate) use file::{CustomChoices, OptimizationFile};

@@ -15,8 +15,7 @@ use ah_measure::{Failure, Measurement, lock};
 use ah_model::{Context, Schema, Value};
 use ah_types::log::context_text;
 
-use crate::options::Options;
-use crate::shard::Shard;
+use crate::options::{Options, Shard};
 use crate::worker::Worker;
 pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;

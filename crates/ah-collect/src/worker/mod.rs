@@ -7,7 +7,6 @@
 //! checks what a worker describes.
 
 mod description;
-mod plausible;
 mod process;
 #[cfg(any(test, feature = "fuzzing"))]
 mod scripted;
@@ -31,7 +30,6 @@ use process::{Fault, FaultKind, GRACE, Process};
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
-pub use plausible::plausible;
 pub use process::{Limits, OnWorking, command, is_replacement};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;

@@ -5,44 +5,29 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-/// The number of threads that a choice uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Threads {
-    /// The calling one.
-    One,
-    /// All of the current rayon pool.
-    All,
-}
-
-impl Threads {
-    /// The number's part of a choice's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::One => "1",
-            Self::All => "all",
-        }
-    }
-}
-
 /// A choice of `mm`: a way to compute `c = a · b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatMul {
-    /// The crate `gemm`, of which `gemm-f32` is the part for this type.
-    Gemm(Threads),
-    /// The crate `matrixmultiply`, on one thread.
+    /// The crate `gemm`, of which `gemm-f32` is the part for this type, on the calling thread.
+    Gemm,
+    /// The same on all threads of the current rayon pool.
+    GemmOnAllThreads,
+    /// The crate `matrixmultiply`, on the calling thread.
     MatrixMultiply,
 }
 
 impl MatMul {
     /// All choices.
-    pub const CHOICES: [Self; 3] = [Self::Gemm(Threads::One), Self::Gemm(Threads::All), Self::MatrixMultiply];
+    pub const CHOICES: [Self; 3] = [Self::Gemm, Self::GemmOnAllThreads, Self::MatrixMultiply];
 
-    /// The stable name, for example `gemm_threads=all`.
+    /// The stable name.
     pub fn name(&self) -> String {
-        match self {
-            Self::Gemm(threads) => format!("gemm_threads={}", threads.name()),
-            Self::MatrixMultiply => "matrixmultiply_threads=1".to_owned(),
-        }
+        let name = match self {
+            Self::Gemm => "gemm_threads=1",
+            Self::GemmOnAllThreads => "gemm_threads=all",
+            Self::MatrixMultiply => "matrixmultiply_threads=1",
+        };
+        name.to_owned()
     }
 
     /// Writes `a · b` to `c`. The former contents of `c` do not matter.
@@ -59,10 +44,10 @@ impl MatMul {
         let [(a_down, a_right), (b_down, b_right), (c_down, c_right)] = strides;
         let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
         match self {
-            Self::Gemm(threads) => {
-                let threads = match threads {
-                    Threads::One => gemm_common::Parallelism::None,
-                    Threads::All => gemm_common::Parallelism::Rayon(0),
+            Self::Gemm | Self::GemmOnAllThreads => {
+                let threads = match self {
+                    Self::Gemm => gemm_common::Parallelism::None,
+                    _ => gemm_common::Parallelism::Rayon(0),
                 };
                 // Its kernels write columns, so it computes the transposed product, as the crate `gemm` does.
                 // SAFETY: the views have these sizes and strides, and `c` belongs to this call alone.

@@ -22,5 +22,5 @@ pub mod mm;
 pub mod pad_mm;
 pub mod reference;
 
-pub use mm::{MatMul, Threads};
+pub use mm::MatMul;
 pub use ndarray;

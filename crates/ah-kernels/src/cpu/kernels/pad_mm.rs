@@ -8,13 +8,13 @@
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
-use super::mm::{MatMul, Threads};
+use super::mm::MatMul;
 
 /// The multiple to which sizes are padded: a cache line of f32.
 pub const ALIGNMENT: usize = 16;
 
 /// The multiplication of both choices.
-pub const PRODUCT: MatMul = MatMul::Gemm(Threads::One);
+pub const PRODUCT: MatMul = MatMul::Gemm;
 
 /// Memory for the padded operands and product, which calls reuse.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files of a program from a table of `ah-codegen --target table`, and reads them by the program's own reader.
+"""Makes the files of a program from a table of `ah-train table`, and reads them by the program's own reader.
 
     python3 scripts/read_tables.py fused_moe_table.json --reader vllm --source vllm-0.33.0 --given E=8 --given N=14336 --out configs
     python3 scripts/read_tables.py fused_moe_table.json --reader sglang --source sglang-0.5.9 --given E=8 --given N=14336 --out configs

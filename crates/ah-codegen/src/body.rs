@@ -3,6 +3,7 @@
 //! A feature is computed where a path first needs it. A split that the path has decided is not printed, and neither is one whose
 //! sides do the same. What remains declines exactly where the model declines.
 
+use ah_model::math::{exp, ln};
 use std::collections::{BTreeSet, HashMap};
 
 use ah_model::expr::{Binary, Comparison, Expr, Slot, Type};
@@ -30,7 +31,7 @@ impl Evidence {
     fn new(leaf: &Leaf, ranked: &RankedChoice, inputs: u64) -> Self {
         match inputs == leaf.samples {
             true => {
-                let log_slowdown = ranked.slowdown.ln() * inputs as f64;
+                let log_slowdown = ln(ranked.slowdown) * inputs as f64;
                 Self { inputs, timed: inputs, log_slowdown, worst: ranked.worst }
             }
             false => Self { inputs, timed: 0, log_slowdown: 0.0, worst: 1.0 },
@@ -53,7 +54,7 @@ impl Evidence {
         }
         let inputs = if is_first { " inputs" } else { "" };
         let mut text = format!("{}{inputs}", self.inputs);
-        let slowdown = (self.log_slowdown / self.timed as f64).exp();
+        let slowdown = exp(self.log_slowdown / self.timed as f64);
         if slowdown.is_finite() {
             text += &format!(", {slowdown:.3}{}", if is_first { " of the best time" } else { "" });
             if self.worst.is_finite() {
@@ -106,7 +107,7 @@ pub struct Body {
 }
 
 /// Builds the body of one function.
-pub struct Builder<'a, 'm> {
+pub struct BodyBuilder<'a, 'm> {
     pub model: &'m Model,
     pub syntax: &'a Language,
     pub names: &'a Names,
@@ -127,7 +128,7 @@ pub struct Known {
     count: usize,
 }
 
-impl Builder<'_, '_> {
+impl BodyBuilder<'_, '_> {
     /// Returns the value of a feature.
     pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> Code {
         let expr = feature(self.model, slot);
@@ -205,7 +206,7 @@ pub fn is_in(model: &Model, slot: usize, texts: &[&String]) -> Expr {
     texts.iter().map(same).reduce(|a, b| Expr::binary(Binary::Or, a, b)).unwrap_or(Expr::Bool(false))
 }
 
-impl<'a, 'm> Builder<'a, 'm> {
+impl<'a, 'm> BodyBuilder<'a, 'm> {
     pub fn new(
         model: &'m Model,
         syntax: &'a Language,

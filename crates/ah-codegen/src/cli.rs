@@ -44,9 +44,6 @@ pub struct Arguments {
     /// Write a target that the model was not learned for
     #[arg(long)]
     pub force: bool,
-    /// For table: a log with the inputs of the table, and times that prove each change from the fallback
-    #[arg(long, value_name = "LOG")]
-    pub rows: Vec<PathBuf>,
     #[command(flatten)]
     pub terminal: TerminalFlags,
 }
@@ -59,8 +56,6 @@ Examples:
     ah-codegen model.json --target c,python --out src/heuristics
   A module of your own library:
     ah-codegen model.json --into src/picker.rs
-  A table of configurations, changed only where a log proves a gain:
-    ah-codegen model.json --target table --rows fresh.txt
   In CI: fail if the generated code is stale, and print the difference:
     ah-codegen model.json --mode check";
 

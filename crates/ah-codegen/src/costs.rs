@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ah_model::expr::{Binary, Expr, Slot, Type};
 use ah_model::{Feature, FeatureKind, Features, Model, Schema, Term};
 
-use crate::body::{Body, Builder};
+use crate::body::{Body, BodyBuilder};
 use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
@@ -50,7 +50,7 @@ impl CostCode {
         let variables: Vec<String> = numbers.iter().map(|name| namer.give(name, "number", LONGEST)).collect();
 
         let mut own = BTreeSet::new();
-        let mut builder = Builder::new(&extended, syntax, names, &mut own);
+        let mut builder = BodyBuilder::new(&extended, syntax, names, &mut own);
         let mut facts = Facts::new(&extended, syntax.is_typed);
         // The first class whose condition holds counts.
         let place = |class: usize| Code::atom((class * model.choices.len() * numbers.len()).to_string());
@@ -66,7 +66,7 @@ impl CostCode {
         }
         let before = builder.taken(std::iter::once(&first));
 
-        let mut builder = Builder::new(&extended, syntax, names, &mut own);
+        let mut builder = BodyBuilder::new(&extended, syntax, names, &mut own);
         let number = |at: usize| Expr::Feature(Slot { index: logged + at, kind: FeatureKind::Numerical });
         for (at, variable) in variables.iter().enumerate() {
             let all = costs.classes.iter().flat_map(|class| &class.rows).map(|row| row[at]);

@@ -1,19 +1,20 @@
 //! Prints expressions in a body: one walk for all languages, and for each one a [`Language`].
 //!
 //! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
-//! has a value that counts only where it is defined; [`Builder::truth`] returns that condition too. Most are defined everywhere.
+//! has a value that counts only where it is defined; [`BodyBuilder::truth`] returns that condition too. Most are defined everywhere.
 
 use ah_model::Value;
 use ah_model::expr::{Binary, Comparison, Expr, Type, Unary};
+use ah_model::math::exp2;
 
-use crate::body::Builder;
+use crate::body::BodyBuilder;
 use crate::code::{Binds, Code};
 use crate::facts::{Facts, Range, WHOLE, membership, opposite};
 
 /// The most characters of an expression, less the statement around it.
 const WIDTH: usize = 90;
 
-impl Builder<'_, '_> {
+impl BodyBuilder<'_, '_> {
     /// Returns a value of this type.
     pub fn value(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> Code {
         match ty {
@@ -325,7 +326,7 @@ impl Builder<'_, '_> {
             }
             Expr::Unary(Unary::Ctz, number) if threshold < 63.0 => {
                 self.variable(number, facts);
-                let power = Expr::Number((threshold.floor() + 1.0).exp2());
+                let power = Expr::Number(exp2(threshold.floor() + 1.0));
                 let rest = Expr::binary(Binary::Rem, (**number).clone(), power);
                 Some(Expr::binary(Binary::Compare(Comparison::Eq), rest, Expr::Number(0.0)))
             }

@@ -3,6 +3,7 @@
 //! Facts leave out what code need not test: a split that the path has already decided, a check for NaN where the operands exclude
 //! it. They hold for every value, infinities and numbers beyond 2^53 included; where a fact is not sure, there is none.
 
+use ah_model::math::log2;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -158,7 +159,7 @@ impl<'m> Facts<'m> {
             }
             // Wider than the rounding of any implementation.
             Unary::Log2 if a.low > 0.0 => {
-                Range::around([a.low.log2() - 1e-6, a.high.log2() + 1e-6], false, a.nan)
+                Range::around([log2(a.low) - 1e-6, log2(a.high) + 1e-6], false, a.nan)
             }
             Unary::Log2 => ANY,
             Unary::Ctz => Range::around([0.0, MOST_ZEROS], true, a.nan || !a.whole || !a.is_finite()),
@@ -182,7 +183,7 @@ impl<'m> Facts<'m> {
                 // Trailing zeros say whether a power of two divides. They are counted up to those of 0, which every power divides.
                 if b.low == b.high && is_power_of_two(b.low) && a.whole {
                     let (zeros, power) =
-                        (self.range(&Expr::Unary(Unary::Ctz, Box::new(left.clone()))), b.low.log2());
+                        (self.range(&Expr::Unary(Unary::Ctz, Box::new(left.clone()))), log2(b.low));
                     if zeros.low >= power {
                         rest.high = 0.0;
                     } else if zeros.high < power.min(MOST_ZEROS) {

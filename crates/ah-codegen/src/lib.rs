@@ -35,7 +35,6 @@ mod plan;
 mod python;
 mod rust;
 mod skeleton;
-mod table;
 mod target;
 mod text;
 #[cfg(feature = "cli")]
@@ -51,12 +50,11 @@ pub use c::C;
 pub use go::GO;
 pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use rust::RUST;
-pub use table::TABLE;
 pub use target::{Generator, Output, Request, WriteMode};
 pub use write::{GeneratedFiles, Report, difference};
 
 /// All targets.
-pub static GENERATORS: [Generator; 8] = [RUST, C, GO, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
+pub static GENERATORS: [Generator; 7] = [RUST, C, GO, PYTHON, PYTORCH, TRITON, INDUCTOR];
 
 /// Generates source code from a model.
 ///
@@ -73,8 +71,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
         let name = generator.target.name();
         let learned = learned.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
         return Err(Error::Invalid(format!(
-            "--target {name}: the model was learned for {learned}, where a decision has another price; learn it with \
-             ah-train --target {name}, or write it anyway with --force"
+            "the target {name}: the model was learned for {learned}, where a decision has another price; learn it with \
+             `ah-train --target {name}`, or force the code"
         )));
     }
     let mut report = Report { mode: request.mode, generated: Vec::new() };
@@ -98,20 +96,15 @@ pub fn check_into(into: Option<&Path>, targets: &[&Generator]) -> Result<(), Err
         (None, _) => Ok(()),
         (Some(path), [target]) if target.writes(path) => write::keep_foreign(path),
         (Some(path), [target]) => {
-            let (path, expected, name) = (path.display(), target.endings.join(" or ."), target.target.name());
-            Err(Error::Usage(format!(
-                "--into {path}: expected a file that ends in .{expected} for the target {name}; name another file, or give \
-                 its --target"
-            )))
+            let endings = target.endings.join(" or .");
+            let expected = format!("a file of the target {}, which ends in .{endings}", target.target.name());
+            Err(Error::parameter("into", expected, path.display()))
         }
-        (Some(_), all) => {
-            let count = all.len();
-            Err(Error::Usage(format!("--into writes one file: expected one target, found {count}")))
-        }
+        (Some(_), all) => Err(Error::parameter("into", "one target, as it is one file", all.len())),
     }
 }
 
-/// Returns the names of the features that a caller of this code gives; `None` for a target that reads more than a model.
+/// Returns the names of the features that a caller of this code gives; `None` if the code cannot be written.
 pub fn given<'m>(model: &'m Model, generator: &Generator) -> Option<Vec<&'m str>> {
     let output = (generator.files)(&Request::new(model, &[], Path::new(""))).ok()?;
     let name = |(slot, _): (usize, String)| model.features.base().features()[slot].name.as_str();

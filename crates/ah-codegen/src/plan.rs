@@ -7,7 +7,7 @@ use ah_decide::LEAF;
 use ah_model::expr::Expr;
 use ah_model::{ChoiceId, Leaf, Model, Tables, contains};
 
-use crate::body::{Body, Builder, Step, feature, is_in, walk};
+use crate::body::{Body, BodyBuilder, Step, feature, is_in, walk};
 use crate::code::Code;
 use crate::costs::CostCode;
 use crate::facts::Facts;
@@ -97,11 +97,11 @@ impl Request<'_> {
         let model = self.model;
         let mut planned = Planned::default();
         let mut facts = Facts::new(model, syntax.is_typed);
-        let never = !Builder::new(model, syntax, names, &mut BTreeSet::new()).precondition(&mut facts);
+        let never = !BodyBuilder::new(model, syntax, names, &mut BTreeSet::new()).precondition(&mut facts);
         let is_on_formula = model.costs.is_some() && !never;
         let mut is_small = model.boosters.is_empty() && !is_on_formula || never;
         if is_small {
-            planned.body = Builder::new(model, syntax, names, &mut planned.reads).function();
+            planned.body = BodyBuilder::new(model, syntax, names, &mut planned.reads).function();
             walk(&planned.body.steps, 0, &mut |step, around| {
                 is_small &= around <= DEEPEST;
                 let is_choice = matches!(step, Step::Return(outcome, _) if *outcome != Outcome::Decline);
@@ -118,7 +118,7 @@ impl Request<'_> {
         } else if self.ranked {
             let numbers;
             (planned.rankings, numbers) = distinct_rankings(model);
-            let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+            let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
             builder.rankings = &numbers;
             planned.leaf = builder.function();
         }
@@ -164,7 +164,7 @@ impl Request<'_> {
             planned.factors.push(factors);
             start = end;
         }
-        let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+        let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
         builder.rankings = &tables.numbers;
         planned.leaf = builder.function();
         planned.leaves = leaves;
@@ -174,7 +174,7 @@ impl Request<'_> {
     fn with_tables(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let tables = Tables::new(model);
-        let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+        let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
         planned.leaves = model.tree.leaves().count();
         let mut facts = Facts::new(model, syntax.is_typed);
         builder.precondition(&mut facts);
@@ -209,7 +209,7 @@ impl Request<'_> {
     /// Prints the conditions on choices.
     fn with_conditions(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
         let model = self.model;
-        let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
+        let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
         let facts = Facts::new(model, syntax.is_typed);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {

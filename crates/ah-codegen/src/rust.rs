@@ -78,7 +78,10 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
 
 /// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
 fn relative(from: &Path, path: &Path) -> Result<String, Error> {
-    let absolute = path.canonicalize().map_err(Error::io(path, "find ah-runtime (--runtime-path)"))?;
+    let missing = |error| format!("{}: {error}", path.display());
+    let absolute = path.canonicalize().map_err(|error| {
+        Error::parameter("runtime_path", "the folder of the crate ah-runtime", missing(error))
+    })?;
     // The crate's folder may not exist yet; its nearest ancestor does.
     let from = std::path::absolute(from).map_err(Error::io(from, "find"))?;
     let existing = from.ancestors().find(|a| a.exists()).unwrap_or(Path::new("/"));

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ah_model::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
+use ah_model::math::{LOG2_COEFFICIENTS, LOG2_LARGEST};
 use ah_model::{ChoiceId, Device, Error, FeatureKind};
 use include_dir::{Dir, include_dir};
 use serde_json::json;

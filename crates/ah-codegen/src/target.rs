@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ah_model::{Error, Model, Target};
-use ah_types::log::Log;
 
 /// Generates the files of a target.
 #[derive(Debug)]
@@ -50,15 +49,23 @@ pub struct Request<'a> {
     pub license: Option<&'a str>,
     /// Whether a target that the model was not learned for is written too.
     pub force: bool,
-    /// A log with times of the default and of the choices, for a table of decisions on its inputs.
-    pub rows: Option<&'a Log>,
 }
 
 impl<'a> Request<'a> {
     /// Requests the files of these targets below `out`, written, without extras.
     pub fn new(model: &'a Model, targets: &'a [&'a Generator], out: &'a Path) -> Self {
-        let (mode, into, runtime, license, rows) = (WriteMode::Write, None, None, None, None);
-        Self { model, targets, out, into, mode, ranked: false, runtime, license, force: false, rows }
+        let mode = WriteMode::Write;
+        Self {
+            model,
+            targets,
+            out,
+            into: None,
+            mode,
+            ranked: false,
+            runtime: None,
+            license: None,
+            force: false,
+        }
     }
 }
 

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use ah_cli::{detail, error, exit, status, stdout, warning};
-use ah_model::{Error, Model, Target};
-use ah_types::log;
+use ah_model::{Error, Model};
 use clap::CommandFactory as _;
 
 use crate::cli::{Arguments, Extra};
@@ -27,10 +26,6 @@ fn run(arguments: &Arguments) -> Result<u8, Error> {
     let model = Model::read(&arguments.model)?;
     let learned = targets_of(&model, arguments.into.as_deref());
     let targets = if arguments.target.is_empty() { &learned } else { &arguments.target };
-    if !arguments.rows.is_empty() && targets.iter().all(|generator| generator.target != Target::Table) {
-        return Err(Error::Usage("--rows: expected --target table, which alone reads a log".to_owned()));
-    }
-    let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
     let report = generate(&Request {
         model: &model,
         targets,
@@ -41,7 +36,6 @@ fn run(arguments: &Arguments) -> Result<u8, Error> {
         runtime: arguments.with.contains(&Extra::Runtime).then_some(&arguments.runtime_path),
         license: arguments.license.as_deref(),
         force: arguments.force,
-        rows: log.as_ref(),
     })?;
     status(&report.to_string());
     detail(&report.changed_files());

@@ -95,7 +95,7 @@ fn is_generated(text: &str) -> bool {
 }
 
 fn foreign(path: &Path) -> Error {
-    let why = "it was not written by ah-codegen, and would be lost; move it, or give another place with --out or --into";
+    let why = "it was not written by ah-codegen, and would be lost; move it, or give another place";
     Error::io(path, "write")(std::io::Error::other(why))
 }
 

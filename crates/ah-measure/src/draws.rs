@@ -70,9 +70,9 @@ pub fn check(inputs: &Inputs, optimization: &Optimization) -> Result<(), String>
 pub fn draw(optimization: &Optimization, inputs: &Inputs, rng: &mut Rng) -> Result<Context, String> {
     let value = |Feature { name, .. }: &Feature| match inputs.get(name) {
         Some(draw) => Ok((name.clone(), draw.draw(rng))),
-        None => {
-            Err(format!("the feature {name:?} has no range; add {name:?} to the inputs, or give --inputs"))
-        }
+        None => Err(format!(
+            "the feature {name:?} has no range; add {name:?} to the inputs, or give a file of inputs"
+        )),
     };
     optimization.features.iter().map(value).collect()
 }

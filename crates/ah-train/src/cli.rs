@@ -52,6 +52,11 @@ Examples:
   A page for a browser:
     ah-train report model.json train.txt -o report.html";
 
+const TABLE_EXAMPLES: &str = "\
+Examples:
+  A table of configurations, changed only where a log proves a gain:
+    ah-train table model.json fresh.txt -o fused_moe_table.json";
+
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   Each row has a shape, two columns that make up the choice, and a time:
@@ -69,6 +74,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Write a page about a model on logs: gain, promise, maps, the tree, the worst inputs
     Report(ReportArgs),
+    /// Write a table of a model's decisions on the inputs of logs, for a program that reads one.
+    Table(TableArgs),
     /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
     Import(Box<ImportArgs>),
 }
@@ -155,6 +162,19 @@ pub struct ReportArgs {
     pub judging: JudgingArgs,
     /// Where to write the page.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+#[command(after_help = TABLE_EXAMPLES)]
+pub struct TableArgs {
+    /// The model.
+    pub model: PathBuf,
+    /// The logs, plain or gzip, read together: the inputs of the table, with times that prove each change from the fallback.
+    #[arg(required = true)]
+    pub logs: Vec<PathBuf>,
+    /// Where to write the table.
+    #[arg(long, short, default_value = "table.json", value_name = "FILE")]
     pub output: PathBuf,
 }
 

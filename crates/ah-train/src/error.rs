@@ -5,10 +5,10 @@ use std::path::Path;
 use ah_model::Error;
 use ah_model::shown::{did_you_mean, listed};
 
-/// Returns the error of a flag that names a choice which the log or model lacks.
-pub fn unknown_choice(flag: &str, choice: &str, known: &[String]) -> Error {
-    let (listed, proposal) = (listed(known), did_you_mean(choice, known));
-    Error::Usage(format!("{flag}: unknown choice {choice:?}; the choices are {listed}{proposal}"))
+/// The error of a field that names a choice which the log or model lacks.
+pub fn unknown_choice(field: &'static str, choice: &str, known: &[String]) -> Error {
+    let found = format!("{choice:?}{}", did_you_mean(choice, known));
+    Error::parameter(field, format!("one of the choices {}", listed(known)), found)
 }
 
 /// Returns the error of a part of an optimization that names a feature which neither the log nor the optimization has.

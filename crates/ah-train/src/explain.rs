@@ -18,7 +18,7 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<St
     absent.retain(|name| model.features.base().slot(name).is_some_and(|slot| reads.contains(&slot)));
     let ids: Result<BTreeSet<ChoiceId>, Error> = offered
         .iter()
-        .map(|name| model.choice_id(name).ok_or_else(|| unknown_choice("--offered", name, &model.choices)))
+        .map(|name| model.choice_id(name).ok_or_else(|| unknown_choice("offered", name, &model.choices)))
         .collect();
     let ids = ids?;
     let needs_more = match model.choose(&values) {

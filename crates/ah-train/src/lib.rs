@@ -42,6 +42,8 @@ pub mod report;
 mod search;
 mod setting;
 #[cfg(feature = "cli")]
+mod table;
+#[cfg(feature = "cli")]
 pub mod tool;
 mod train;
 mod tree;

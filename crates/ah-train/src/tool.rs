@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_foreign, keep_inputs, note, status, stdout, warning};
+use ah_model::artefact::write_atomic;
 use ah_model::shown::listed;
 use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, SourceRecord, Target, Tree};
+use ah_types::log;
 use clap::CommandFactory as _;
 use serde_json::json;
 
-use crate::cli::{Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TrainArgs};
+use crate::cli::{
+    Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, JudgingArgs, ReportArgs, TableArgs, TrainArgs,
+};
 use crate::judge::Evaluation;
 use crate::{TrainedModel, report};
 
@@ -31,6 +35,7 @@ pub fn main() -> ExitCode {
         Some(Command::Evaluate(args)) => evaluate(args).map(|()| exit::SUCCESS),
         Some(Command::Explain(args)) => explain(args).map(|()| exit::SUCCESS),
         Some(Command::Report(args)) => report(args).map(|()| exit::SUCCESS),
+        Some(Command::Table(args)) => table(args).map(|()| exit::SUCCESS),
         Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
     });
@@ -227,7 +232,7 @@ fn changed_source(measured: &[SourceRecord], now: &[SourceRecord]) -> Option<Str
 /// Returns the targets for which there is code to generate: a model file needs none, and a table a log with its inputs.
 fn generated_targets(targets: &[Target]) -> Vec<&'static ah_codegen::Generator> {
     let code = |target: &Target| ah_codegen::GENERATORS.iter().find(|code| code.target == *target);
-    targets.iter().filter(|target| **target != Target::Table).filter_map(code).collect()
+    targets.iter().filter_map(code).collect()
 }
 
 /// The last step of the one command that learns and generates: code for each target that it learned for.
@@ -240,9 +245,7 @@ fn generate(
     let targets = generated_targets(learned);
     if mode == ah_codegen::WriteMode::Write && learned.contains(&Target::Table) {
         let model = args.model.display();
-        status(&format!(
-            "table: run ah-codegen {model} --target table --rows LOG, with a log of the table's inputs\n"
-        ));
+        status(&format!("table: run ah-train table {model} LOG, with a log of the table's inputs\n"));
     }
     if args.no_codegen || targets.is_empty() {
         return Ok(None);
@@ -302,6 +305,18 @@ fn report(args: &ReportArgs) -> Result<(), Error> {
 fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Error> {
     report::page::write(model, evaluation, path)?;
     status(&format!("wrote {}\n", path.display()));
+    Ok(())
+}
+
+/// Writes the table of a model's decisions on the inputs of logs.
+fn table(args: &TableArgs) -> Result<(), Error> {
+    let TableArgs { model, logs, output } = args;
+    let read: Vec<PathBuf> = logs.iter().chain([model]).cloned().collect();
+    keep_inputs("output", output, &read)?;
+    keep_foreign("output", output, crate::table::MARK)?;
+    let text = crate::table::table(&Model::read(model)?, &log::read(logs)?)?;
+    write_atomic(output, text.as_bytes()).map_err(Error::io(output, "write"))?;
+    status(&format!("wrote {}; each row has its proof, or why it keeps the default\n", output.display()));
     Ok(())
 }
 

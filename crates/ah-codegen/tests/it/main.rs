@@ -8,5 +8,4 @@ mod hostile_names;
 mod inductor;
 mod models;
 mod package;
-mod tables;
 mod triton;

@@ -57,6 +57,30 @@ fn generate_at(model: &Model, target: &Generator, out: &Path) -> Result<(), Erro
     generate(&Request::new(model, &[target], out)).map(drop)
 }
 
+/// Provenance is a record: without it, or with another one, the same code is generated below other comments.
+#[test]
+fn provenance_changes_nothing_but_comments() {
+    let learned = fs::read_to_string("../../generated/mm_h200.model.json").unwrap();
+    let mut model = Model::parse(&learned).unwrap();
+    let code = |model: &Model| -> String {
+        let targets = [&RUST, &C];
+        let request = Request {
+            mode: WriteMode::Check,
+            force: true,
+            ..Request::new(model, &targets, Path::new("none"))
+        };
+        let files =
+            generate(&request).unwrap().generated.into_iter().flat_map(|generated| generated.output.files);
+        let text: String = files.filter(|(name, _)| !name.ends_with(".md")).map(|(_, text)| text).collect();
+        let is_comment = |line: &&str| ["//", "/*", " *"].iter().any(|mark| line.starts_with(mark));
+        text.lines().filter(|line| !is_comment(line)).collect::<Vec<_>>().join("\n")
+    };
+    let before = code(&model);
+    assert!(model.provenance.metrics.contains_key("held_out") && before.contains("mm_h200_choose"));
+    model.provenance = ah_model::Provenance::default();
+    assert_eq!(code(&model), before);
+}
+
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("package");
     let output = Command::new(env!("CARGO"))

@@ -168,7 +168,10 @@ fn workers_that_cannot_go_on_end_the_run() {
     for (mode, part) in [
         ("says nothing", "crashed: the worker process ended with exit status: 3"),
         ("cannot begin", "no device"),
-        ("no inputs", "the feature \"size\" has no range; add \"size\" to the inputs, or give --inputs"),
+        (
+            "no inputs",
+            "the feature \"size\" has no range; add \"size\" to the inputs, or give a file of inputs",
+        ),
         (
             "contexts of text",
             "the worker's `draw`: the feature \"size\" should be numerical, found \"large\"",

@@ -59,8 +59,8 @@ impl Gpu {
         if index >= count {
             return Err(CudaError::Unusable(match count {
                 0 => "NVIDIA's driver is installed and finds no GPU".to_owned(),
-                1 => format!("there is one GPU, device 0; found --device {index}"),
-                n => format!("there are {n} GPUs, devices 0 to {}; found --device {index}", n - 1),
+                1 => format!("there is one GPU, device 0; found device {index}"),
+                n => format!("there are {n} GPUs, devices 0 to {}; found device {index}", n - 1),
             }));
         }
         for library in [Library::Nvrtc, Library::Cublas, Library::CublasLt] {

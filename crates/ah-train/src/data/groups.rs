@@ -56,8 +56,8 @@ pub fn named(log: &Log, columns: &[String]) -> Result<Option<Vec<u64>>, Error> {
     let known: Vec<&String> = log.schema.features().iter().map(|feature| &feature.name).collect();
     let slot = |name: &String| {
         log.schema.slot(name).ok_or_else(|| {
-            let (listed, proposal) = (listed(&known), did_you_mean(name, &known));
-            Error::Usage(format!("--group: unknown feature {name:?}; the features are {listed}{proposal}"))
+            let found = format!("{name:?}{}", did_you_mean(name, &known));
+            Error::parameter("group", format!("one of the features {}", listed(&known)), found)
         })
     };
     let slots = columns.iter().map(slot).collect::<Result<Vec<_>, _>>()?;

@@ -81,7 +81,7 @@ fn flags_that_are_refused() {
         ("--threads 0", &["--threads", "is not in 1..=1024"]),
         ("--threads 1025", &["--threads", "is not in 1..=1024"]),
         ("--threads 20000", &["--threads", "is not in 1..=1024"]),
-        ("--fallback no", &["unknown choice \"no\"", "orig", "pad"]),
+        ("--fallback no", &["--fallback: expected one of the choices orig, pad, found \"no\""]),
         ("--feature-ns m", &["--feature-ns", "\"m\": expected FEATURE=NS"]),
         ("--feature-ns m=-1", &["--feature-ns", "\"m=-1\": expected FEATURE=NS", "0 or more"]),
         ("--feature-ns mm=1", &["--feature-ns", "\"mm\""]),
@@ -146,7 +146,7 @@ fn optimization_files_that_are_refused() {
         assert!(stderr.contains("o.toml") && stderr.contains("line 4") && stderr.contains(hint), "{stderr}");
     }
     write("[training]\nalways_included = [\"orgi\"]\n");
-    run.refuses(&arguments, exit::USAGE, &["always_included", "\"orgi\"", "; did you mean \"orig\"?"]);
+    run.refuses(&arguments, exit::BAD_INPUT, &["always_included", "\"orgi\"", "; did you mean \"orig\"?"]);
     let fallback = ["a.txt", "--fallback", "padd"];
     run.refuses(&fallback, exit::USAGE, &["--fallback", "\"padd\"", "; did you mean \"pad\"?"]);
     run.refuses(&["a.txt", "--optimization", "none.toml"], exit::IO, &["none.toml"]);
@@ -512,7 +512,11 @@ fn a_fallback_that_failed_everywhere_is_an_error() {
         None => line.to_owned(),
     };
     run.write("a.txt", log(60).lines().map(failed).collect::<Vec<_>>().join("\n") + "\n");
-    run.refuses(&["a.txt"], exit::TOO_LITTLE, &["\"orig\"", "failed on all 60 inputs", "--fallback"]);
+    run.refuses(
+        &["a.txt"],
+        exit::TOO_LITTLE,
+        &["\"orig\"", "failed on all 60 inputs", "name another fallback"],
+    );
 }
 
 #[test]

@@ -29,5 +29,6 @@ mod report;
 mod size;
 mod streams;
 mod summary;
+mod tables;
 mod terminal;
 mod verdict;

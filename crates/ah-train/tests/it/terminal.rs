@@ -56,15 +56,14 @@ fn quiet_prints_results_and_verbose_the_table() {
     assert!(train("-v").0.lines().count() > results.lines().count() + 5);
 }
 
-/// Once wrote the header and then failed for want of `--rows`, which ah-train does not have.
+/// Once wrote the header and then failed for want of a log with the table's inputs.
 #[test]
 fn a_table_is_written_by_the_next_command() {
     let run = Run::new();
     run.write("train.txt", log(60));
     let (code, _, messages) = run.run(&["train.txt", "--heuristic-name", "T", "--target", "c,table"]);
     assert_eq!(code, 0, "{messages}");
-    let next =
-        "table: run ah-codegen model.json --target table --rows LOG, with a log of the table's inputs\n";
+    let next = "table: run ah-train table model.json LOG, with a log of the table's inputs\n";
     assert!(messages.contains(next) && messages.contains("c: wrote "), "{messages}");
 }
 

@@ -67,9 +67,10 @@ fn files_naming(name: &str, word: &str) -> Vec<String> {
     assert!(!files.is_empty(), "no sources under {}", src.display());
     let names = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
+        let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
         // A line behind the feature that builds a binary is not part of the library.
         let code = |l: &&str| !l.trim_start().starts_with("//") && !l.contains("feature = \"cli\"");
-        text.lines().filter(code).any(|l| l.contains(word))
+        shipped.lines().filter(code).any(|l| l.contains(word))
     };
     let below = |p: PathBuf| p.strip_prefix(&src).unwrap_or(&p).display().to_string();
     files.into_iter().filter(names).map(below).collect()
@@ -90,8 +91,11 @@ fn crates_import_only_what_the_design_allows() {
         ("ah-kernels", &["ah-model", "ah-types", "ah-measure"][..]),
         ("ah-collect", &["ah-model", "ah-types", "ah-cli", "ah-joint", "ah-measure", "ah-kernels"][..]),
         ("ah-import", &["ah-model", "ah-types", "ah-cli"][..]),
-        ("ah-train", &["ah-model", "ah-types", "ah-cli", "ah-joint", "ah-codegen", "ah-import"][..]),
-        ("ah-codegen", &["ah-model", "ah-types", "ah-cli", "ah-decide", "ah-measure"][..]),
+        (
+            "ah-train",
+            &["ah-model", "ah-types", "ah-cli", "ah-joint", "ah-measure", "ah-codegen", "ah-import"][..],
+        ),
+        ("ah-codegen", &["ah-model", "ah-cli", "ah-decide"][..]),
         ("ah-runtime", &["ah-model", "ah-types", "ah-measure"][..]),
         ("ah-tools", &["ah-cli", "ah-codegen", "ah-collect", "ah-train"][..]),
     ]
@@ -172,6 +176,29 @@ fn command_lines_stay_in_binaries() {
     }
 }
 
+/// The errors of a library name fields of its parameters; a command line makes them flags (`ah_cli::finish`). A command that the reader
+/// can run is advice, with its flags.
+#[test]
+fn errors_of_the_libraries_that_programs_link_name_no_flags() {
+    for name in ["ah-decide", "ah-model", "ah-types", "ah-measure", "ah-codegen", "ah-runtime"] {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+        for path in files.iter().filter(|path| !path.ends_with("cli.rs") && !path.ends_with("tool.rs")) {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let names_flag = |line: &&str| {
+                let words = line.split([' ', '"', '(', '`']).filter(|word| word.starts_with("--"));
+                let is_flag = |word: &str| word[2..].starts_with(|c: char| c.is_ascii_lowercase());
+                let is_code = !line.trim_start().starts_with("//") && line.contains('"');
+                is_code
+                    && words.into_iter().any(is_flag)
+                    && !["ah-train ", "cargo "].iter().any(|tool| line.contains(tool))
+            };
+            let found: Vec<&str> = text.lines().filter(names_flag).collect();
+            assert!(found.is_empty(), "{}: {found:#?}", path.display());
+        }
+    }
+}
+
 #[test]
 fn no_source_prints_past_ah_cli() {
     // `println!` and `eprintln!` panic on a closed or full stream.
@@ -184,6 +211,20 @@ fn no_source_prints_past_ah_cli() {
             let code = |l: &&str| !l.trim_start().starts_with("//");
             let prints = shipped.lines().filter(code).any(|l| l.contains("println!("));
             assert!(!prints, "{} prints by itself; use ah_cli::stderr or stdout", path.display());
+        }
+    }
+}
+
+/// A logarithm of the standard library is the platform's, and a model's last digits would be too. Reports for people may round as they
+/// like, and kernels are what is measured.
+#[test]
+fn what_decides_uses_the_functions_that_are_the_same_on_every_platform() {
+    let platform = [".ln()", ".log2()", ".log10()", ".ln_1p()", ".exp()", ".exp2()", ".exp_m1()", ".powf("];
+    for name in OURS.into_iter().filter(|name| *name != "ah-kernels") {
+        for function in platform {
+            let files = files_naming(name, function);
+            let outside: Vec<_> = files.into_iter().filter(|file| !file.starts_with("report/")).collect();
+            assert!(outside.is_empty(), "{name} calls {function} in {outside:?}; use ah_model::math");
         }
     }
 }

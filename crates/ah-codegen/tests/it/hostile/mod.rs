@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 
 use ah_codegen::{GENERATORS, GeneratedFiles, Generator, Request, WriteMode, generate};
 use ah_model::expr::{self, Expr};
-use ah_model::{Error, Model, Target, fields};
+use ah_model::{Error, Model, fields};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use serde_json::Value as Json;
@@ -119,9 +119,7 @@ fn expression(e: &Expr<String>, to: &mut dyn FnMut(&str) -> String) -> Expr<Stri
 /// their text; comments and attributes are removed.
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
-    // The other targets are tables of data, not code.
-    let is_code = |generator: &&Generator| generator.target != Target::Table;
-    let targets: Vec<&Generator> = GENERATORS.iter().filter(is_code).collect();
+    let targets: Vec<&Generator> = GENERATORS.iter().collect();
     let request = Request { mode: WriteMode::Check, ..Request::new(model, &targets, out) };
     let shape = |generated: &GeneratedFiles| {
         let (target, place) =

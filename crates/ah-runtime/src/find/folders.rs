@@ -12,8 +12,15 @@ use super::registry;
 use crate::heuristics::{Heuristic, LoadedModel};
 use crate::lock::lock;
 
-/// The models of each path that was asked for: a folder of models, or one model's file.
-static FOLDERS: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());
+static FOLDERS: Mutex<Folders> = Mutex::new(Folders { by_path: BTreeMap::new(), reloads: 0 });
+
+/// All models that were read.
+struct Folders {
+    /// The models of each path that was asked for: a folder of models, or one model's file.
+    by_path: BTreeMap<PathBuf, Models>,
+    /// The number of reloads that have begun.
+    reloads: u64,
+}
 
 /// The models of a folder, by file.
 type Models = BTreeMap<PathBuf, Arc<dyn Heuristic>>;
@@ -28,16 +35,10 @@ pub(crate) struct InFolders {
 
 /// Looks for the models of this optimization.
 pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> InFolders {
-    for path in paths {
-        // No lock is held while the disk is read and a logger is called.
-        if !lock(&FOLDERS).contains_key(path) {
-            let models = read(path, Models::new());
-            lock(&FOLDERS).entry(path.clone()).or_insert(models);
-        }
-    }
+    paths.iter().for_each(|path| read_once(path));
     let found: Vec<(&PathBuf, Models)> = {
         let known = lock(&FOLDERS);
-        paths.iter().filter_map(|path| Some((path, known.get(path)?.clone()))).collect()
+        paths.iter().filter_map(|path| Some((path, known.by_path.get(path)?.clone()))).collect()
     };
     let others = found.iter().map(|(path, models)| {
         let decided: BTreeSet<&str> = models.values().map(|model| model.optimization()).collect();
@@ -52,15 +53,41 @@ pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> InFolders {
     InFolders { models: models.filter(|model| model.optimization() == optimization).collect(), others }
 }
 
+/// Reads the models of a path that was not asked for before.
+fn read_once(path: &Path) {
+    loop {
+        let reloads = {
+            let known = lock(&FOLDERS);
+            if known.by_path.contains_key(path) {
+                return;
+            }
+            known.reloads
+        };
+        // No lock is held while the disk is read and a logger is called.
+        let models = read(path, Models::new());
+        let mut known = lock(&FOLDERS);
+        // A reload that began meanwhile did not know of this path. Its caller may have replaced files after they were read here, so they
+        // are read again.
+        if known.reloads == reloads {
+            known.by_path.entry(path.to_owned()).or_insert(models);
+            return;
+        }
+    }
+}
+
 /// Reads the folders of `AUTOHEURISTIC_PATH` again. Decision points use what is there from their next decision on.
 pub fn reload_models() {
     // Of two threads that reload, the later one finds what the earlier one has read.
     static RELOADING: Mutex<()> = Mutex::new(());
     let _reloading = lock(&RELOADING);
-    let known = lock(&FOLDERS).clone();
+    let known = {
+        let mut known = lock(&FOLDERS);
+        known.reloads += 1;
+        known.by_path.clone()
+    };
     for (path, models) in known {
         let models = read(&path, models);
-        lock(&FOLDERS).insert(path, models);
+        lock(&FOLDERS).by_path.insert(path, models);
     }
     registry::advance();
 }

@@ -2,7 +2,7 @@
 //! guard and domain hold:
 //!
 //! 1. models in the folders of `AUTOHEURISTIC_PATH`: the person who runs the program has the last word;
-//! 2. heuristics [given](crate::Builder::heuristic) to the decision point;
+//! 2. heuristics [given](crate::AutoHeuristicBuilder::heuristic) to the decision point;
 //! 3. heuristics that [registered](register) themselves, in the order of registration.
 //!
 //! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files, once and again on

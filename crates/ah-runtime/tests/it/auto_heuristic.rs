@@ -6,14 +6,14 @@ use crate::common::logger;
 use ah_model::{Device, Error, Scalar};
 use ah_runtime::Cuda;
 use ah_runtime::{
-    AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, Unsure, registered,
-    reload_models,
+    AutoHeuristic, AutoHeuristicBuilder, Environment, Heuristic, LoadedModel, Reason, Role, Unsure,
+    registered, reload_models,
 };
 use ah_types::{Failure, log};
 use common::pad_mm;
 
 /// Returns a decision point whose features have another order than the model's.
-fn builder() -> Builder {
+fn builder() -> AutoHeuristicBuilder {
     AutoHeuristic::builder("pad_mm")
         .choices(["stream", "pad", "orig"])
         .fallback("orig")
@@ -204,7 +204,7 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
 
 #[test]
 fn setting_up_names_what_does_not_fit() {
-    let fails = |builder: Builder, expected: &str| {
+    let fails = |builder: AutoHeuristicBuilder, expected: &str| {
         let error = builder.build().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
@@ -262,6 +262,29 @@ fn models_in_a_folder_are_swapped_while_the_program_runs() {
     std::fs::remove_file(&path).unwrap();
     reload_models();
     assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
+}
+
+/// A logger runs while no lock is held: it can reload. What it changed is what the program then decides by.
+#[test]
+fn a_reload_during_the_first_read_of_a_folder_is_not_lost() {
+    logger::start();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.json");
+    let first = pad_mm("Read while it changes", None).to_json();
+    // k = 101 goes the other way.
+    let second = changed(&first, "\"threshold\":100", "\"threshold\":500");
+    std::fs::write(&path, &first).unwrap();
+    let loaded = format!("{}: loaded", path.display());
+    let replace = move || {
+        std::fs::write(&path, &second).unwrap();
+        reload_models();
+    };
+    *logger::AT_LINE.lock().unwrap() = Some((loaded, Box::new(replace)));
+    let mut environment = Environment::default();
+    environment.model_folders = vec![folder.path().to_owned()];
+    let auto = builder().environment(environment).build().unwrap();
+    let answer = auto.choose(&values("float32", 101.0, 64.0));
+    assert_eq!((answer.choice, answer.fallback), ("orig", None));
 }
 
 #[test]

@@ -4,6 +4,9 @@ use std::sync::{Mutex, Once};
 
 pub static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// What the logger does once, at the first line that contains this text.
+pub static AT_LINE: Mutex<Option<(String, Box<dyn FnOnce() + Send>)>> = Mutex::new(None);
+
 struct Logger;
 
 impl log::Log for Logger {
@@ -12,7 +15,12 @@ impl log::Log for Logger {
     }
 
     fn log(&self, record: &log::Record<'_>) {
-        LINES.lock().unwrap().push(format!("{}: {}", record.level(), record.args()));
+        let line = format!("{}: {}", record.level(), record.args());
+        let action = AT_LINE.lock().unwrap().take_if(|(text, _)| line.contains(&*text));
+        LINES.lock().unwrap().push(line);
+        if let Some((_, run)) = action {
+            run();
+        }
     }
 
     fn flush(&self) {}

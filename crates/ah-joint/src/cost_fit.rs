@@ -1,8 +1,10 @@
-//! Fits the coefficients of a cost formula: a time as a sum of terms, none of which lowers it.
+//! Fits the coefficients of a cost formula: a time as a sum of terms with coefficients of 0 or more.
 //!
 //! The first fit is non-negative least squares on the relative error (Lawson and Hanson, "Solving least squares problems", 1974). A few
 //! times that are off would bend it, so Gauss–Newton steps on the error of the logarithm follow, where an error counts at most as much as
 //! one of [`HUBER`] (Huber, "Robust estimation of a location parameter", 1964).
+
+use ah_model::math::ln;
 
 /// Gauss–Newton steps.
 const STEPS: usize = 6;
@@ -29,9 +31,9 @@ pub fn fit(rows: &[Vec<f64>], times: &[f64]) -> Option<Vec<f64>> {
         if !ratios.iter().all(|ratio| *ratio > 0.0) {
             return None;
         }
-        let weight = |ratio: &f64| (HUBER / ratio.ln().abs()).min(1.0);
+        let weight = |ratio: &f64| (HUBER / ln(*ratio).abs()).min(1.0);
         let weights: Vec<f64> = ratios.iter().map(weight).collect();
-        let wanted: Vec<f64> = ratios.iter().map(|ratio| 1.0 - ratio.ln()).collect();
+        let wanted: Vec<f64> = ratios.iter().map(|ratio| 1.0 - ln(*ratio)).collect();
         let slope = |(row, ratio): (&Vec<f64>, &f64)| row.iter().map(|x| x / ratio).collect();
         let slopes: Vec<Vec<f64>> = relative.iter().zip(&ratios).map(slope).collect();
         let next = non_negative(&slopes, &wanted, &weights);

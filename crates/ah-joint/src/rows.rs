@@ -1,5 +1,6 @@
 //! Timings as rows of codes: what the trees of a joint model learn from.
 
+use ah_model::math::exp;
 use rayon::prelude::*;
 
 use crate::columns::{Coding, Column, Numbers};
@@ -18,7 +19,7 @@ const CLEAR: f64 = 4.0;
 
 /// Returns how much a timing counts whose choice is predicted to lose this much, in log time.
 pub fn weight(slowdown: f64) -> f64 {
-    1.0 + FOCUS * (-slowdown / NEAR).exp()
+    1.0 + FOCUS * exp(-slowdown / NEAR)
 }
 
 /// Timings as rows of codes.

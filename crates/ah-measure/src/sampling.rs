@@ -1,6 +1,7 @@
 //! The seeded sequence of inputs. Input i depends only on the seed and on i, so an interrupted run, a
 //! second machine and another number of workers all use the same sequence.
 
+use ah_model::math::{exp, ln};
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, RngCore as _};
 
@@ -29,8 +30,8 @@ impl Seed {
 /// If `low` is 0 or above `high`.
 pub fn log_uniform(rng: &mut Rng, low: u64, high: u64) -> u64 {
     assert!(0 < low && low <= high, "an empty range: {low} to {high}");
-    let (a, b) = ((low as f64).ln(), (high as f64 + 1.0).ln());
-    (rng.random_range(a..b).exp() as u64).clamp(low, high)
+    let (a, b) = (ln(low as f64), ln(high as f64 + 1.0));
+    (exp(rng.random_range(a..b)) as u64).clamp(low, high)
 }
 
 /// True with this probability.

@@ -38,6 +38,7 @@ mod fields;
 mod gunzip;
 pub mod hash;
 mod host;
+pub mod math;
 mod model;
 mod named;
 pub mod null_is_infinite;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::math::{exp, ln};
 use crate::named::named;
 
 /// What a heuristic is learned for and judged by. `cost` is what a choice loses to the best one on an input.
@@ -22,7 +23,7 @@ impl Objective {
     /// Returns what a choice of this time costs where the best one takes `best`; infinite if it failed.
     pub fn cost(self, time: f64, best: f64) -> f64 {
         match self {
-            Self::Geomean => (time / best).ln(),
+            Self::Geomean => ln(time / best),
             Self::Total => time / best - 1.0,
         }
     }
@@ -38,7 +39,7 @@ impl Objective {
     /// Returns a mean cost as a ratio: what is taken over the best choices.
     pub fn over_best(self, cost: f64) -> f64 {
         match self {
-            Self::Geomean => cost.exp(),
+            Self::Geomean => exp(cost),
             Self::Total => 1.0 + cost,
         }
     }
@@ -51,7 +52,7 @@ impl Objective {
         }
     }
 
-    /// The greatest score of boosted trees. Geometric means need not tell apart choices that are far from the best, and
+    /// The greatest score of boosted trees. Geometric means need not distinguish choices far from the best, and
     /// a limit of 0.2 lets the trees spend their splits on near ones. Total time counts the difference itself.
     pub const fn greatest(self) -> f64 {
         match self {
@@ -64,12 +65,12 @@ impl Objective {
     pub fn saturate(self, cost: f64) -> f64 {
         let greatest = self.greatest();
         // Small costs are themselves, and none is above the greatest.
-        greatest * (1.0 - (-cost / greatest).exp())
+        greatest * (1.0 - exp(-cost / greatest))
     }
 
     /// Returns how many times as long as the best choice one takes with this score of boosted trees.
     pub fn slowdown(self, score: f64) -> f64 {
-        self.over_best(-self.greatest() * (1.0 - score / self.greatest()).max(f64::MIN_POSITIVE).ln())
+        self.over_best(-self.greatest() * ln((1.0 - score / self.greatest()).max(f64::MIN_POSITIVE)))
     }
 }
 

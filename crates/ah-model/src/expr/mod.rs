@@ -26,14 +26,12 @@
 //! != 0 and k / m > 2` is defined for `m = 0`.
 
 mod eval;
-mod math;
 mod parse;
 mod print;
 mod resolve;
 mod shared;
 mod tree;
 
-pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, log2, modulo};
 pub use parse::parse;
 pub(crate) use shared::share;
 pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

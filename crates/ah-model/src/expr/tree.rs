@@ -2,8 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::math;
 use crate::feature::FeatureKind;
+use crate::math;
 
 /// An expression. [`parse`](super::parse) returns one over names, whose types are not checked yet.
 /// [`resolve`](Expr::resolve) turns it into one over slots; there each operand has the type that its operator takes.

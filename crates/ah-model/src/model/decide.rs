@@ -7,7 +7,7 @@ use ah_decide::{Ranked, Rule, pick};
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::context::Value;
-use crate::expr::log2;
+use crate::math::log2;
 use crate::row::Row;
 use crate::tree::{Column, Leaf, RankedChoice, Tree, contains};
 use crate::unsure::Unsure;

@@ -1,5 +1,6 @@
 //! Explains a model's decision on one input, in words.
 
+use crate::math::exp2;
 use std::fmt::Write as _;
 
 use super::data::Model;
@@ -145,7 +146,7 @@ impl Model {
             let predicted = |score: f64| match (self.costs.is_some(), self.boosters.is_empty()) {
                 (false, _) => objective.slowdown(score),
                 (true, true) => score / best,
-                (true, false) => ((score - best) / 2.0).exp2(),
+                (true, false) => exp2((score - best) / 2.0),
             };
             slowdowns = ranking.iter().map(|ranked| predicted(ranked.score).clamp(1.0, 10.0)).collect();
         }

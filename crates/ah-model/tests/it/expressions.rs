@@ -185,7 +185,7 @@ proptest! {
 
     #[test]
     fn modulo_is_pythons(a in -1000_i64..1000, b in -50_i64..50) {
-        let r = expr::modulo(a as f64, b as f64);
+        let r = ah_model::math::modulo(a as f64, b as f64);
         let expected = (b != 0).then(|| (a.rem_euclid(b.abs()) + if b < 0 && a.rem_euclid(b.abs()) != 0 { b } else { 0 }) as f64);
         prop_assert_eq!(Some(r).filter(|r| !r.is_nan()), expected);
     }

@@ -1,5 +1,6 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
+use ah_model::math::exp;
 use ah_model::{ChoiceId, Objective};
 
 use super::table::Table;
@@ -25,7 +26,7 @@ impl Cost {
     /// Returns how good the choice is: `exp(-cost / temperature)`, 1 for the best one.
     #[inline]
     pub fn soft_target(&self, temperature: f64) -> f64 {
-        (-f64::from(self.cost) / COST_ONE / temperature).exp()
+        exp(-f64::from(self.cost) / COST_ONE / temperature)
     }
 }
 

@@ -5,6 +5,7 @@
 //! that occurs more than once and is 10,000 times above all others is how a table writes a failure (`1e20`, `3.4e38`), and counts as one.
 
 use ah_model::ChoiceId;
+use ah_model::math::ln;
 use ah_model::shown::quoted;
 use ah_types::log::Sample;
 use ah_types::median;
@@ -133,7 +134,7 @@ fn far_off(samples: &[Sample], choices: usize) -> Vec<usize> {
                 far.extend((start..).zip(&times).filter(|(_, time)| is_far(**time)).map(|(at, _)| at));
             }
             if middle.is_finite() && middle >= CLOCK_CYCLE {
-                let time = CellTime { start, count: cell.len(), log: middle.ln(), over_others: f64::NAN };
+                let time = CellTime { start, count: cell.len(), log: ln(middle), over_others: f64::NAN };
                 of_row.push((cell[0].choice.index(), time));
             }
             start += cell.len();
@@ -169,7 +170,7 @@ struct CellTime {
 /// Returns the times of a choice, ascending, that a gap separates from all others and that the other choices do not explain.
 fn outliers(times: &[CellTime]) -> impl Iterator<Item = &CellTime> {
     let few = times.len() / ONE_OF + usize::from(times.len() >= ONE_OF / 2);
-    let gap = FAR.ln();
+    let gap = ln(FAR);
     let is_gap = |at: &usize| times[*at].log - times[*at - 1].log >= gap;
     let low = (1..times.len()).take(few).rfind(is_gap).unwrap_or(0);
     let first_high = times.len().saturating_sub(few).max(low + 1);

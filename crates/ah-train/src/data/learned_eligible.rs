@@ -111,8 +111,10 @@ fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]
         !without.iter().any(|row| row[slot].as_scalar().number().is_some_and(is_between))
     };
     let has_power = |x: f64| (1.0..2_f64.powi(52)).contains(&x);
-    let below = least.log2().floor().exp2();
-    let above = greatest.log2().ceil().exp2();
+    // Without its mantissa, a number is the power of two at or below it.
+    let power_below = |x: f64| f64::from_bits(x.to_bits() & f64::INFINITY.to_bits());
+    let below = power_below(least);
+    let above = 2.0 * power_below(greatest.next_down());
     let least = if has_power(least) && is_free(below.next_down(), least) { below } else { least };
     let greatest = if has_power(greatest) && is_free(greatest, above.next_up()) { above } else { greatest };
     let multiple = |size: f64| {

@@ -4,6 +4,7 @@
 //! Inputs are sorted by their text and samples by their value, so the order of the log's rows does
 //! not matter from here on.
 
+use ah_model::math::ln;
 use std::ops::Range;
 
 use ah_model::{ChoiceId, Error, Objective, Value};
@@ -245,9 +246,9 @@ impl Table {
         ChoiceId::find(&self.choices, name)
     }
 
-    /// [`choice_id`](Self::choice_id) of a choice that `flag` names.
-    pub fn named(&self, flag: &str, choice: &str) -> Result<ChoiceId, Error> {
-        self.choice_id(choice).ok_or_else(|| unknown_choice(flag, choice, &self.choices))
+    /// [`choice_id`](Self::choice_id) of a choice that the parameters' `field` names.
+    pub fn named(&self, field: &'static str, choice: &str) -> Result<ChoiceId, Error> {
+        self.choice_id(choice).ok_or_else(|| unknown_choice(field, choice, &self.choices))
     }
 
     /// Returns true if some choice of the input gave a time.
@@ -271,7 +272,7 @@ impl Table {
 
     /// Returns the log slowdown of taking `choice`, by its [`time`](Self::time).
     pub fn loss(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
-        (self.time(input, choice, fallback) / self.inputs[input as usize].best).ln()
+        ln(self.time(input, choice, fallback) / self.inputs[input as usize].best)
     }
 
     /// Returns the objective's cost of taking `choice`, by its [`time`](Self::time).

@@ -1,6 +1,7 @@
 //! A joint model of a table's choices completes sparse tables.
 
-use ah_joint::{FEW, JointModel, Timing};
+use ah_joint::{JointModel, MAX_CHOICES_WITHOUT_MODEL, Timing};
+use ah_model::math::{exp, ln};
 use ah_model::{ChoiceId, Value};
 use rayon::prelude::*;
 
@@ -13,15 +14,15 @@ const MAX_CELLS: usize = 1_000_000;
 pub fn completed(table: &Table, inputs: &[u32], seed: u64) -> Table {
     let values: Vec<&[Value]> = table.inputs.iter().map(|input| &*input.values).collect();
     let model = JointModel::fit(&values, &table.choices, &timings(table, inputs), seed);
-    let mut candidates = model.fastest((MAX_CELLS / values.len().max(1)).max(FEW));
+    let mut candidates = model.fastest((MAX_CELLS / values.len().max(1)).max(MAX_CHOICES_WITHOUT_MODEL));
     candidates.retain(|choice| !table.is_rare(*choice));
     let missing = |input: u32| -> Vec<(ChoiceId, f64)> {
         let timed = table.cells(input).iter().filter(|cell| cell.time.is_finite());
-        let timed: Vec<(ChoiceId, f64)> = timed.map(|cell| (cell.choice, cell.time.ln())).collect();
+        let timed: Vec<(ChoiceId, f64)> = timed.map(|cell| (cell.choice, ln(cell.time))).collect();
         let mut wanted = candidates.clone();
         wanted.retain(|choice| table.cell(input, *choice).is_none());
         let estimates = model.estimates(input, &timed, &wanted).unwrap_or_default();
-        wanted.into_iter().zip(estimates).map(|(choice, log_time)| (choice, log_time.exp())).collect()
+        wanted.into_iter().zip(estimates).map(|(choice, log_time)| (choice, exp(log_time))).collect()
     };
     let inputs = (0..values.len() as u32).into_par_iter();
     table.with_estimates(&inputs.map(missing).collect::<Vec<_>>())
@@ -31,7 +32,7 @@ pub fn completed(table: &Table, inputs: &[u32], seed: u64) -> Table {
 pub fn timings(table: &Table, inputs: &[u32]) -> Vec<Timing> {
     let of = |&input: &u32| {
         let cells = table.cells(input).iter().filter(|cell| !table.is_rare(cell.choice));
-        cells.map(move |cell| Timing { input, choice: cell.choice.0, log_time: cell.time.ln() })
+        cells.map(move |cell| Timing { input, choice: cell.choice.0, log_time: ln(cell.time) })
     };
     inputs.iter().flat_map(of).collect()
 }

@@ -1,5 +1,6 @@
 //! How far the loss of some judged inputs may be off: because they are few, and because times are noisy.
 
+use ah_model::math::{exp, ln};
 use ah_model::{ChoiceId, Objective};
 
 use crate::bootstrap::{Range, Term, range, ratio};
@@ -35,7 +36,7 @@ impl Losses<'_> {
         });
         let low = range(&terms(true), keys, TAILS, [None; 2]).low;
         let high = range(&measured, keys, TAILS, [None, worst]).high;
-        let slowdown = |ratio: f64| if self.is_total() { ratio } else { ratio.exp() };
+        let slowdown = |ratio: f64| if self.is_total() { ratio } else { exp(ratio) };
         let known = |end: f64| if self.table.timed.is_some() { f64::NAN } else { slowdown(end).max(1.0) };
         Range { low: known(low).min(slowdown(ratio(&measured))), high: known(high) }
     }
@@ -48,7 +49,7 @@ impl Losses<'_> {
         }
         let terms: Vec<Term> = judged.iter().map(|j| self.term(j, true)).collect();
         let ratio = ratio(&terms);
-        Some(if self.is_total() { ratio } else { ratio.exp() })
+        Some(if self.is_total() { ratio } else { exp(ratio) })
     }
 
     fn is_total(&self) -> bool {
@@ -73,7 +74,7 @@ impl Losses<'_> {
         let sum = |f: &dyn Fn(&(f64, f64)) -> f64| times.iter().map(f).sum::<f64>() / count;
         match self.is_total() {
             true => Term { over: weight * sum(&|t| t.0), under: weight * sum(&|t| t.1) },
-            false => Term { over: weight * sum(&|t| (t.0 / t.1).ln()), under: weight },
+            false => Term { over: weight * sum(&|t| ln(t.0 / t.1)), under: weight },
         }
     }
 

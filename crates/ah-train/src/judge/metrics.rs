@@ -1,6 +1,7 @@
 //! The loss of decisions. If the model declines, or its choice failed, the input costs the fallback's
 //! time. A choice that failed counts as slower than the fallback too: a program cannot always run another one.
 
+use ah_model::math::exp;
 use ah_model::{ChoiceId, Model};
 use serde::Serialize;
 
@@ -45,6 +46,38 @@ pub struct Metrics {
     pub outside: f64,
 }
 
+/// Sums over judged inputs, each times the weight of its input.
+#[derive(Default)]
+struct Sums {
+    weight: f64,
+    /// The weight of the inputs where the heuristic decides.
+    decided: f64,
+    /// The weight of the inputs that break the limit beside the fallback.
+    over_limit: f64,
+    /// The weight of the inputs with a feature outside the range of their leaf.
+    outside: f64,
+    /// Log slowdowns of what is taken, with the decision.
+    loss: f64,
+    loss_without_asking: f64,
+    /// Log slowdowns of a program that does not list its choices.
+    plain_loss: f64,
+    /// Times of what is taken, with the decision.
+    time: f64,
+    /// Times of the winners.
+    best_time: f64,
+}
+
+/// The same over the inputs where the fallback has a time.
+#[derive(Default)]
+struct Comparable {
+    inputs: usize,
+    weight: f64,
+    /// The fallback's log slowdown less that of what is taken.
+    gain: f64,
+    time: f64,
+    fallback_time: f64,
+}
+
 impl Metrics {
     /// Prices what a model decides on these inputs of a training.
     pub fn of_model(prepared: &Prepared, model: &Model, inputs: &[u32]) -> Self {
@@ -58,16 +91,11 @@ impl Metrics {
         if judged.is_empty() {
             return Self::default();
         }
-        let n: f64 = judged.iter().map(|j| table.inputs[j.input as usize].weight).sum();
+        let mut sums = Sums::default();
+        let mut comparable = Comparable::default();
+        let mut failed = 0;
+        let mut plain_untimed = 0;
         let mut slowdowns = Vec::with_capacity(judged.len());
-        let mut mean = 0.0;
-        let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
-        let (mut comparable, mut comparable_weight) = (0, 0.0);
-        let mut beyond = 0.0;
-        // Of what is taken and of the winners; over the comparable inputs also of the fallback.
-        let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
-        let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
-        let mut gross = 0.0;
         for j @ &JudgedInput { input, ref ranking, plain, outside, overhead, .. } in judged {
             let weight = table.inputs[input as usize].weight;
             // A declined input pays for the decision too.
@@ -75,58 +103,60 @@ impl Metrics {
             let declined = loss(&fallback);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
             let slowdown = ranking.first().map_or(declined, loss);
-            decided += if_true(!ranking.is_empty());
             let has_failed = |&choice: &ChoiceId| table.usable(input, choice).is_none();
             failed += usize::from(ranking.first().is_some_and(has_failed));
             let taken = overhead.net(table.time(input, j.taken(fallback), fallback));
-            over_limit += if_true(j.is_slower(table, fallback, max_slowdown));
-            gross += weight * table.loss(input, j.taken(fallback), fallback);
-            time += weight * taken;
-            best_time += weight * table.inputs[input as usize].best;
+            sums.weight += weight;
+            sums.decided += if_true(!ranking.is_empty());
+            sums.over_limit += if_true(j.is_slower(table, fallback, max_slowdown));
+            sums.outside += if_true(outside);
+            sums.loss += weight * slowdown;
+            sums.loss_without_asking += weight * table.loss(input, j.taken(fallback), fallback);
+            sums.time += weight * taken;
+            sums.best_time += weight * table.inputs[input as usize].best;
             if table.usable(input, fallback).is_some() {
-                comparable += 1;
-                comparable_weight += weight;
-                over_fallback += weight * (table.loss(input, fallback, fallback) - slowdown);
-                compared_time += weight * taken;
-                fallback_time += weight * table.time(input, fallback, fallback);
+                comparable.inputs += 1;
+                comparable.weight += weight;
+                comparable.gain += weight * (table.loss(input, fallback, fallback) - slowdown);
+                comparable.time += weight * taken;
+                comparable.fallback_time += weight * table.time(input, fallback, fallback);
             }
-            beyond += if_true(outside);
             plain_untimed += usize::from(plain == PlainPick::Untimed);
-            plain_mean += weight
+            sums.plain_loss += weight
                 * match plain {
                     PlainPick::Timed(choice) => loss(&choice),
                     PlainPick::Declined | PlainPick::Untimed => declined,
                 };
-            mean += weight * slowdown;
             slowdowns.push((slowdown, weight));
         }
         slowdowns.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        mean /= n;
+        let n = sums.weight;
         let mut below = 0.0;
         let reaches = |(_, weight): &&(f64, f64)| {
             below += weight;
             below >= (0.99 - 1e-9) * n
         };
-        let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp());
-        let over_fallback_time = if fallback_time > 0.0 { compared_time / fallback_time } else { 1.0 };
+        let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| exp(*slowdown));
+        let Comparable { time, fallback_time, .. } = comparable;
+        let total_over_fallback = if fallback_time > 0.0 { time / fallback_time } else { 1.0 };
         // A table that times few choices cannot tell what a decision loses.
         let known = |figure: f64| if table.timed.is_some() { f64::NAN } else { figure };
         Self {
             inputs: judged.len(),
-            coverage: known(decided / n),
-            slowdown: known(mean.exp()),
-            without_asking: known((gross / n).exp()),
+            coverage: known(sums.decided / n),
+            slowdown: known(exp(sums.loss / n)),
+            without_asking: known(exp(sums.loss_without_asking / n)),
             p99: known(p99),
-            worst: known(slowdowns[slowdowns.len() - 1].0.exp()),
-            comparable,
-            speedup_over_fallback: known((over_fallback / comparable_weight.max(f64::MIN_POSITIVE)).exp()),
-            total: known(time / best_time),
-            total_over_fallback: known(over_fallback_time),
-            over_limit: known(over_limit / n),
+            worst: known(exp(slowdowns[slowdowns.len() - 1].0)),
+            comparable: comparable.inputs,
+            speedup_over_fallback: known(exp(comparable.gain / comparable.weight.max(f64::MIN_POSITIVE))),
+            total: known(sums.time / sums.best_time),
+            total_over_fallback: known(total_over_fallback),
+            over_limit: known(sums.over_limit / n),
             failed,
-            plain_slowdown: known((plain_mean / n).exp()),
+            plain_slowdown: known(exp(sums.plain_loss / n)),
             plain_untimed,
-            outside: beyond / n,
+            outside: sums.outside / n,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a training tells its user to do, and the evidence that decides it: the gain on held-out inputs beside always taking one choice,
 //! input by input, and the noise of the log.
 
+use ah_model::math::{exp, ln};
 use ah_model::{ChoiceId, Model, Objective};
 use ah_types::SingleChoice;
 use serde::Serialize;
@@ -200,7 +201,7 @@ impl Gain {
             let there = table.time(judged.input, taken(judged.input), fallback);
             match is_total {
                 true => Term { over: weight * there, under: weight * here },
-                false => Term { over: weight * (there / here).ln(), under: weight },
+                false => Term { over: weight * ln(there / here), under: weight },
             }
         };
         let terms: Vec<Term> = comparable.iter().map(term).collect();
@@ -210,7 +211,7 @@ impl Gain {
             false => Term { over: -term.over.abs(), under: term.under },
         };
         let found = range(&terms, &keys, TAILS, [Some(mean(terms.iter().map(mirrored))), None]);
-        let times = |ratio: f64| if is_total { ratio } else { ratio.exp() };
+        let times = |ratio: f64| if is_total { ratio } else { exp(ratio) };
         Some(Self {
             over: over.name(&table.choices),
             times: times(ratio(&terms)),
@@ -223,10 +224,15 @@ impl Gain {
     /// Returns about how many inputs of a log would show this gain, if it is one, where the log has `inputs`: the range narrows by the
     /// root of their number.
     fn needed(&self, inputs: usize) -> Option<usize> {
-        let (gain, half) = (self.times.ln(), (self.times / self.low).ln());
-        let more = (half / gain).powi(2);
+        let gain = ln(self.times);
+        let more = (ln(self.times / self.low) / gain).powi(2);
+        if !(gain > 0.0 && more < MOST_MORE) {
+            return None;
+        }
         let needed = (inputs as f64 * more).ceil();
-        let digit = 10_f64.powf(needed.log10().floor() - 1.0).max(1.0);
-        (gain > 0.0 && more < MOST_MORE).then(|| ((needed / digit).ceil() * digit) as usize)
+        // Two digits.
+        let digit = std::iter::successors(Some(1.0), |digit| Some(digit * 10.0))
+            .find(|digit| needed < digit * 100.0)?;
+        Some(((needed / digit).ceil() * digit) as usize)
     }
 }

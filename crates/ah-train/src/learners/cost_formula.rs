@@ -3,6 +3,7 @@
 //! A library of terms chosen by cross-validation, terms for each choice, and formulas split by thresholds all overfit
 //! (docs/laboratory.md).
 
+use ah_model::math::{exp, ln};
 use std::collections::BTreeMap;
 
 use ah_joint::cost_fit;
@@ -39,7 +40,7 @@ pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -
     let (mut sum, mut count) = (0.0, 0.0);
     for &(choice, error) in &errors {
         let time = table.usable(input, ChoiceId(choice)).map_or(best, |cell| cell.time);
-        let weight = (best / time).powf(steepness);
+        let weight = exp(steepness * ln(best / time));
         sum += weight * error;
         count += weight;
     }
@@ -60,7 +61,7 @@ fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
     let Some(class) = costs.class(values) else { return Vec::new() };
     let cells = table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
     let error = |(choice, time): (ChoiceId, f64)| {
-        let error = (time / costs.cost(&class.rows[choice.index()], values, logged)).ln();
+        let error = ln(time / costs.cost(&class.rows[choice.index()], values, logged));
         (choice.0, if error.is_nan() { 0.0 } else { error })
     };
     cells.map(|cell| error((cell.choice, cell.time))).collect()

@@ -1,6 +1,7 @@
 //! The time that asking a model adds to a run.
 
 use ah_model::ChoiceId;
+use ah_model::math::ln;
 use serde::Serialize;
 
 use crate::data::Table;
@@ -25,7 +26,7 @@ impl Overhead {
 
     /// Returns the log slowdown of taking `choice`, with the decision.
     pub fn loss(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
-        (self.net(table.time(input, choice, fallback)) / table.inputs[input as usize].best).ln()
+        ln(self.net(table.time(input, choice, fallback)) / table.inputs[input as usize].best)
     }
 
     /// Returns the objective's cost of taking `choice`, with the decision, as it is learned: at most the greatest that counts, so that

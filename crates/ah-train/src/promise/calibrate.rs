@@ -12,6 +12,7 @@
 //! Inputs count by their weight. Inputs that are held out together count as one, so the test sees the effective number of
 //! inputs: the square of the summed weights over the sum of the squared weights of these groups.
 
+use ah_model::math::{exp, ln};
 use std::sync::LazyLock;
 
 use ah_model::{ChoiceId, PromiseMode};
@@ -32,9 +33,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// tested, and the size that is taken was lucky beside the others. At 0.05, trainings from 1,000 inputs broke a promise of 2 %
 /// in 9 to 14 % of 200 runs (`examples/known_truth.rs`); at 0.03 in 4 to 8 %, at 0.02 in 1.5 to 4.5 %.
 pub const LEVEL: f64 = 0.02;
-/// A share that nobody asked for is promised only if this many violations would be a surprise at the confidence, so that the
+/// A default share is promised only if this many violations would be a surprise at the confidence, so that the
 /// heuristic can use about half of it. With 2 it can use a quarter, and declines nearly everywhere.
-const ROOM: u64 = 4;
+const DEFAULT_SHARE_VIOLATIONS: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 pub const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 
@@ -78,7 +79,7 @@ impl Look {
 const LATER_LEVEL: f64 = 0.002;
 
 /// Returns what a training looks at in turn if no share is asked for, until a heuristic keeps one: those of 1, 2 and 5 % that have room
-/// for [`ROOM`] violations among this effective number of inputs; none if they are too few.
+/// for [`DEFAULT_SHARE_VIOLATIONS`] violations among this effective number of inputs; none if they are too few.
 ///
 /// A walk that ends at its first violation declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise
 /// of 1 % decides 52 % and loses 1.0756, one of 2 % 63 % and 1.0581, one of 5 % 93 % and 1.0379. So the number of inputs decides
@@ -90,7 +91,8 @@ pub fn default_looks(mode: PromiseMode, inputs: usize) -> Vec<Look> {
 }
 
 fn has_room(mode: PromiseMode, share: f64, inputs: usize) -> bool {
-    most_violations(tested(mode, share), 1.0 - CONFIDENCE, inputs).is_some_and(|most| most >= ROOM)
+    most_violations(tested(mode, share), 1.0 - CONFIDENCE, inputs)
+        .is_some_and(|most| most >= DEFAULT_SHARE_VIOLATIONS)
 }
 
 /// Returns the number of inputs from which on a [default share](default_share) is promised: the strictest, the loosest.
@@ -101,7 +103,7 @@ pub fn default_inputs(mode: PromiseMode) -> [usize; 2] {
 
 /// Returns the least number of inputs with which a margin without violations passes.
 pub fn min_inputs(mode: PromiseMode, target: f64) -> usize {
-    (LEVEL.ln() / (1.0 - tested(mode, target)).ln()).ceil() as usize
+    (ln(LEVEL) / ln(1.0 - tested(mode, target))).ceil() as usize
 }
 
 /// Returns the most violations among `inputs` inputs that pass the test of this share at this level; `None` if not even 0 pass.
@@ -134,7 +136,7 @@ const MARGIN_STEP: f64 = 1.0 / (1 << 20) as f64;
 
 /// Margins from "only the fallback" to "always decide". Each is a multiple of what a model can hold.
 static GRID: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let steps = (0..STEPS).map(|i| 30.0 * 1e-6_f64.powf(f64::from(i) / f64::from(STEPS - 1)));
+    let steps = (0..STEPS).map(|i| 30.0 * exp(ln(1e-6) * f64::from(i) / f64::from(STEPS - 1)));
     let steps = steps.map(|margin| (margin / MARGIN_STEP).ceil() * MARGIN_STEP);
     std::iter::once(NEVER).chain(steps).chain([ALWAYS]).collect()
 });

@@ -1,5 +1,7 @@
 //! Clusters: inputs that a chain of near inputs connects (single linkage).
 
+use ah_model::math::log2;
+
 /// A number whose 95th percentile is more than this many times its 5th one is compared by its logarithm.
 const WIDE: f64 = 8.0;
 
@@ -13,7 +15,7 @@ pub fn in_ranges(mut values: Vec<f64>) -> Option<Vec<f64>> {
     };
     let (low, high) = range(&values)?;
     if low > 0.0 && high > WIDE * low && values.iter().all(|x| *x > 0.0) {
-        values.iter_mut().for_each(|x| *x = x.log2());
+        values.iter_mut().for_each(|x| *x = log2(*x));
     }
     let (low, high) = range(&values)?;
     values.iter_mut().for_each(|x| *x /= high - low);

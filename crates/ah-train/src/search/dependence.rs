@@ -9,6 +9,7 @@
 //! groups than in a log whose columns are shuffled, while all combinations of the factors of a grid occur. Such a candidate counts where
 //! the inputs of a group share most of the error of a tree that never saw the group ([`COMMON`]).
 
+use ah_model::math::ln;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -349,7 +350,7 @@ fn ratios(columns: &[&Column], rows: &Rows<'_>) -> Vec<Vec<f64>> {
     if rest.is_empty() {
         return Vec::new();
     }
-    let log = |column: &Column, row| column.values[rows(column, row)].ln();
+    let log = |column: &Column, row| ln(column.values[rows(column, row)]);
     let ratio = |column: &&Column| {
         in_ranges((0..first.values.len()).map(|row| log(column, row) - log(first, row)).collect())
     };

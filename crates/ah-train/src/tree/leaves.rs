@@ -1,5 +1,6 @@
 //! The leaves of a model: the ranking of the choices, and for each the evidence of training.
 
+use ah_model::math::{exp, ln};
 use std::collections::BTreeMap;
 
 use ah_model::{ChoiceId, Leaf, Precondition, RankedChoice, Tree};
@@ -131,7 +132,7 @@ fn leaf(
         for cell in cells.iter().filter(|cell| cell.is_measured() && can_run(cell.choice)) {
             let s = &mut statistics[cell.choice.index()];
             s.measured += 1;
-            let log_slowdown = if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };
+            let log_slowdown = if cell.time.is_finite() { ln(cell.time / best) } else { f64::INFINITY };
             s.worst = s.worst.max(log_slowdown);
             // Against an unknown or failed fallback the choice may be slower by any factor.
             let over = cell.time / fallback;
@@ -154,7 +155,7 @@ fn leaf(
             own.iter().filter(|&&input| condition.holds(values(input))).count()
         });
         let measured = measured[choice.index()];
-        let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };
+        let slowdown = if s.usable > 0 { exp(s.log_slowdown / s.usable as f64) } else { f64::INFINITY };
         RankedChoice {
             choice,
             score: rounded(score, 5),
@@ -162,7 +163,7 @@ fn leaf(
             measured: s.measured,
             expected: s.measured > 0 && measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
-            worst: rounded(s.worst.exp(), 4),
+            worst: rounded(exp(s.worst), 4),
             worst_over_fallback: rounded(s.worst_over_fallback, 4),
             allowed: true,
         }

@@ -1,8 +1,12 @@
-//! The functions of the language whose results differ between processors or standard libraries.
+//! The functions whose results differ between processors or standard libraries.
 //!
 //! Each uses only operations that IEEE 754 rounds in one way (`+ - * /`, comparisons, powers of two), in a
 //! fixed order and without fused multiply-add. So the same source gives the same bits in Rust with and
-//! without std, Python and C.
+//! without std, Python and C: expressions and generated code decide alike, and the same logs give the same model on every
+//! machine. The logarithm and the power of the standard library are those of the platform: glibc's differ even between
+//! processors with and without fused multiply-add. The crate `libm` would be the 21st that a program links.
+
+use std::f64::consts::{LN_2, LOG2_E};
 
 /// Returns `a % b` with the sign of `b`, as in Python; NaN for `b = 0`.
 pub fn modulo(a: f64, b: f64) -> f64 {
@@ -70,9 +74,73 @@ pub fn log2(x: f64) -> f64 {
     e + s * sum
 }
 
+/// Returns the natural logarithm, within 3 ulp; negative infinity for 0, and NaN for negative numbers.
+pub fn ln(x: f64) -> f64 {
+    if x == 0.0 { f64::NEG_INFINITY } else { log2(x) * LN_2 }
+}
+
+/// Returns e to this power, within 1 ulp.
+pub fn exp(x: f64) -> f64 {
+    // ln 2 in two parts: the product of the first and a whole number below 2^11 is exact.
+    const HIGH: f64 = 0.693_147_180_369_123_8;
+    const LOW: f64 = 1.908_214_929_270_587_7e-10;
+    // Beyond these limits the result is 0 or infinite.
+    let x = x.clamp(-800.0, 800.0);
+    let whole = (x * LOG2_E).round();
+    scaled_exp(x - whole * HIGH - whole * LOW, whole)
+}
+
+/// Returns 2 to this power, within 1 ulp, and exact for whole numbers.
+pub fn exp2(x: f64) -> f64 {
+    let x = x.clamp(-1100.0, 1100.0);
+    let whole = x.round();
+    scaled_exp((x - whole) * LN_2, whole)
+}
+
+/// 1/k! for k from 0 on. For arguments up to ln √2 the first omitted term of the sum is below 1e-17.
+const INVERSE_FACTORIALS: [f64; 14] = {
+    let (mut inverses, mut factorial, mut k) = ([1.0; 14], 1.0, 1);
+    while k < inverses.len() {
+        factorial *= k as f64;
+        inverses[k] = 1.0 / factorial;
+        k += 1;
+    }
+    inverses
+};
+
+/// Returns e^x · 2^whole for small x.
+fn scaled_exp(x: f64, whole: f64) -> f64 {
+    let power_of_two = |exponent: f64| f64::from_bits(((exponent + 1023.0) as u64) << 52);
+    let sum = INVERSE_FACTORIALS.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    // In two steps, as the power alone can be too large or too small for a number.
+    let half = (whole / 2.0).trunc();
+    sum * power_of_two(half) * power_of_two(whole - half)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it compares with the standard library's, to which Miri adds errors at random")]
+    fn ln_and_exp_are_close_to_the_standard_library_s() {
+        let is_close =
+            |ours: f64, theirs: f64, ulps: f64| (ours - theirs).abs() <= theirs.abs() * ulps * 1.12e-16;
+        for i in -70_000..=70_000 {
+            let x = f64::from(i) * 0.01;
+            assert!(is_close(exp(x), x.exp(), 2.5), "exp({x}) = {}, {}", exp(x), x.exp());
+            assert!(is_close(exp2(x), x.exp2(), 2.5), "exp2({x}) = {}, {}", exp2(x), x.exp2());
+            let near_1 = 1.0 + f64::from(i) * 1e-6;
+            assert!(is_close(ln(near_1), near_1.ln(), 6.0), "ln({near_1}) = {}, {}", ln(near_1), near_1.ln());
+            let large = exp(x);
+            assert!(is_close(ln(large), large.ln(), 6.0), "ln({large}) = {}, {}", ln(large), large.ln());
+        }
+        assert!((-1022..1024).all(|e| exp2(f64::from(e)) == 2.0_f64.powi(e)), "exact for whole numbers");
+        assert_eq!([exp(0.0), exp(f64::NEG_INFINITY), exp2(-2000.0)], [1.0, 0.0, 0.0]);
+        assert_eq!([exp(f64::INFINITY), exp2(2000.0), ln(f64::INFINITY)], [f64::INFINITY; 3]);
+        assert_eq!(ln(0.0), f64::NEG_INFINITY);
+        assert!([exp(f64::NAN), exp2(f64::NAN), ln(f64::NAN), ln(-1.0)].into_iter().all(f64::is_nan));
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "it compares with the standard library's, to which Miri adds errors at random")]

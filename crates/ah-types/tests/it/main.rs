@@ -6,4 +6,5 @@ mod log_limits;
 mod log_writer;
 mod logs;
 mod optimizations;
+mod public_api;
 mod readme;

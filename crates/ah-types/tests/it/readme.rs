@@ -26,7 +26,7 @@ fn headline(path: &Path) -> String {
     sentence.replace("[`", "`").replace("`]", "`")
 }
 
-/// Appends the files of a folder, then its subfolders, each of which its `mod.rs` introduces.
+/// Appends the files of a folder, then its subfolders; the `mod.rs` of each introduces it.
 fn list(crates: &Path, folder: &Path, depth: usize, out: &mut String) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     entries.sort_by_key(|path| (path.is_dir(), !path.ends_with("lib.rs"), path.clone()));

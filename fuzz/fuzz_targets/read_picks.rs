@@ -5,13 +5,13 @@
 #![no_main]
 use std::sync::LazyLock;
 
-use ah_runtime::multi_kernel::{Builder, Dimension};
+use ah_runtime::multi_kernel::{MultiKernelBuilder, Dimension};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 use libfuzzer_sys::fuzz_target;
 
 type Kernel = fn() -> usize;
 
-fn builder() -> Builder<Kernel> {
+fn builder() -> MultiKernelBuilder<Kernel> {
     let decision =
         AutoHeuristic::builder("x").numerical("n").categorical("dtype").environment(Environment::default());
     MultiKernel::<Kernel>::builder(decision)

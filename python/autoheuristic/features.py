@@ -54,7 +54,7 @@ class Features:
 
     @classmethod
     def of_call(cls, kernel: Kernel, call: Call) -> Features:
-        """Returns all features of a call, which decides which arguments are features, and of which kind.
+        """Returns all features of a call, which decides which arguments are features, and their kinds.
 
         Raises:
             FeatureError: Two features would have one name.

@@ -1,4 +1,4 @@
-"""A ``triton.Autotuner`` as a list of named configurations, each of which can be launched.
+"""A ``triton.Autotuner`` as a list of named configurations that can each be launched.
 
 This module imports Triton when it is loaded.
 """

@@ -168,7 +168,7 @@ impl Program for Tool {
     fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
         // Two workers of one device would time each other.
-        Error::unless_distinct("devices", "device", &flags.devices, u32::to_string)?;
+        Error::require_distinct("devices", "device", &flags.devices, u32::to_string)?;
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {

@@ -47,10 +47,10 @@ pub const MOST_LEAVES: usize = 64;
 pub const LANES: usize = 16;
 
 /// Thresholds of a block. A value passes whole blocks by their last thresholds; four comparisons find its place in a block.
-pub const FEW: usize = 16;
+pub const THRESHOLDS: usize = 16;
 
 /// Rows that are added before they are widened: four numbers between -29 and 27 fit into 8 bits.
-const TOGETHER: usize = 4;
+const ROWS_PER_SUM: usize = 4;
 
 /// The masks of a block of boosters, in three lines of the cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,15 +100,15 @@ pub const fn fill_masks(masks: &mut [Masks], columns: &[(u16, u16)], splits: &[S
 
 /// Fills the blocks of thresholds, which are infinite beforehand, from the boosters' columns ([`Boosters::columns`]) and their
 /// sorted thresholds. The last block of a column ends with an infinite one, which no value passes.
-pub const fn fill_thresholds(blocks: &mut [[f64; FEW]], columns: &[(u16, u16)], sorted: &[f64]) {
+pub const fn fill_thresholds(blocks: &mut [[f64; THRESHOLDS]], columns: &[(u16, u16)], sorted: &[f64]) {
     let (mut column, mut at, mut block) = (0, 0, 0);
     while column < columns.len() {
         let (first, end) = (at, columns[column].1 as usize);
         while at < end {
-            blocks[block + (at - first) / FEW][(at - first) % FEW] = sorted[at];
+            blocks[block + (at - first) / THRESHOLDS][(at - first) % THRESHOLDS] = sorted[at];
             at += 1;
         }
-        block += (end - first) / FEW + 1;
+        block += (end - first) / THRESHOLDS + 1;
         column += 1;
     }
 }
@@ -124,7 +124,7 @@ pub struct Boosters<'a> {
     /// The columns that boosters test, sorted: the position of each one's value, and the end of its thresholds.
     pub columns: &'a [(u16, u16)],
     /// The distinct thresholds in ascending order, column after column, in blocks ([`fill_thresholds`]).
-    pub thresholds: &'a [[f64; FEW]],
+    pub thresholds: &'a [[f64; THRESHOLDS]],
     /// For each block of boosters its rows of masks ([`fill_masks`]).
     pub masks: &'a [Masks],
     /// By booster: the number of the row of its first leaf. Those of its other leaves follow, from left to right.
@@ -154,10 +154,10 @@ impl Boosters<'_> {
                 let start = (usize::from(first) + left.trailing_zeros() as usize) * parts;
                 &self.rows[start..][..parts]
             };
-            let left = left.as_chunks::<TOGETHER>().0;
-            for (few, left) in first_rows.chunks(TOGETHER).zip(left) {
-                match few.first_chunk::<TOGETHER>() {
-                    Some(few) => add::<TOGETHER>(sums, core::array::from_fn(|at| row(few[at], left[at]))),
+            let left = left.as_chunks::<ROWS_PER_SUM>().0;
+            for (few, left) in first_rows.chunks(ROWS_PER_SUM).zip(left) {
+                match few.first_chunk::<ROWS_PER_SUM>() {
+                    Some(few) => add::<ROWS_PER_SUM>(sums, core::array::from_fn(|at| row(few[at], left[at]))),
                     None => few.iter().zip(left).for_each(|(first, left)| add(sums, [row(*first, *left)])),
                 }
             }
@@ -174,18 +174,18 @@ impl Boosters<'_> {
             if value.is_nan() {
                 return Err(usize::from(column));
             }
-            let (own, rest) = blocks.split_at(usize::from(end - start) / FEW + 1);
+            let (own, rest) = blocks.split_at(usize::from(end - start) / THRESHOLDS + 1);
             let mut block = 0;
-            while value > own[block][FEW - 1] {
+            while value > own[block][THRESHOLDS - 1] {
                 block += 1;
             }
             // A binary search without branches, which the processor would guess wrong half of the time.
-            let (mut below, mut half) = (0, FEW / 2);
+            let (mut below, mut half) = (0, THRESHOLDS / 2);
             while half > 0 {
                 below |= half * usize::from(value > own[block][below | (half - 1)]);
                 half /= 2;
             }
-            *code = (usize::from(start) + number + FEW * block + below) as u16;
+            *code = (usize::from(start) + number + THRESHOLDS * block + below) as u16;
             (start, blocks) = (end, rest);
         }
         Ok(())

@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 
 use crate::cell::Cell;
 use crate::column::Column;
+use crate::quantity::is_statistic;
 use crate::words::{WORDS, is_in};
 
 /// A column with more values is no column of states.
@@ -212,12 +213,10 @@ fn is_name(value: &str) -> bool {
     !value.is_empty() && ah_types::number(value).is_none()
 }
 
-/// Returns whether the end of a name is a statistic: ` (p99)`, `_mean`, `/real_time`.
-fn is_statistic(end: &str) -> bool {
+/// Returns whether the end of a name is a figure: ` (p99)`, `_mean`, `/real_time`.
+fn is_figure(end: &str) -> bool {
     let word: String = end.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    let is_percentile =
-        word.strip_prefix('p').is_some_and(|rest| rest.len() > 1 && rest.bytes().all(|b| b.is_ascii_digit()));
-    is_percentile || is_in(&WORDS.choice_statistics, &word)
+    is_statistic(&word) || is_in(&WORDS.figures, &word)
 }
 
 /// Returns a word for a shell.
@@ -231,13 +230,13 @@ fn shell(word: &str) -> String {
 /// Returns a sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`. `column` has their names.
 pub fn statistics(choices: &IndexSet<String>, column: &str) -> Option<String> {
     let of = |name: &str| {
-        let is_statistic = |at: usize| {
+        let begins_figure = |at: usize| {
             let (before, end) = name.split_at(at);
             let is_one = end.starts_with([':', '·', '@'])
-                || end.starts_with(['_', '/', '.', '-', ' ', '(', '[']) && is_statistic(end);
+                || end.starts_with(['_', '/', '.', '-', ' ', '(', '[']) && is_figure(end);
             (is_one && choices.contains(before)).then(|| before.to_owned())
         };
-        name.char_indices().skip(1).find_map(|(at, _)| is_statistic(at))
+        name.char_indices().skip(1).find_map(|(at, _)| begins_figure(at))
     };
     let mut found = choices.iter().filter_map(|name| Some((name, of(name)?)));
     let (first, of_first) = found.next()?;

@@ -112,7 +112,7 @@ pub enum Format {
     Jsonl,
     /// A list of JSON objects, a document with one inside (--rows), or what an autotuner writes (docs/tables.md).
     Json,
-    /// Text of which each line is a row of one column, `line`.
+    /// Text whose lines are rows of one column, `line`.
     Lines,
 }
 
@@ -131,7 +131,7 @@ impl ImportParams {
             );
         }
         for (field, list) in [("features", &self.features), ("choice", &self.choice), ("time", &self.time)] {
-            Error::unless_distinct(field, "column", list, |name| quoted(name))?;
+            Error::require_distinct(field, "column", list, |name| quoted(name))?;
         }
         if let Some(name) = self.features.iter().find(|f| self.choice.contains(f) || self.time.contains(f)) {
             return wrong("features", "columns that are not the choice or its time", quoted(name));

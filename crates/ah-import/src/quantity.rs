@@ -169,7 +169,7 @@ impl Named {
         while let Some((before, inside)) = bracket(name) {
             match Quantity::of_unit(inside) {
                 Some(found) => return quantity(found),
-                None if words(inside).iter().all(|word| is_statistic(word)) => name = before,
+                None if words(inside).iter().all(|word| may_follow_a_unit(word)) => name = before,
                 None => return Self::Question(inside.to_owned()),
             }
         }
@@ -184,7 +184,7 @@ impl Named {
         if let Some(found) = of_per {
             return quantity(found);
         }
-        let Some(at) = lower.iter().rposition(|word| !is_statistic(word)) else {
+        let Some(at) = lower.iter().rposition(|word| !may_follow_a_unit(word)) else {
             // Minutes, or the least time?
             return lower
                 .iter()
@@ -222,9 +222,17 @@ fn is_amount(word: &str) -> bool {
         || lower.ends_with('s') && (known_amount(word).is_some() || is_in(&WORDS.runs, &lower))
 }
 
-fn is_statistic(word: &str) -> bool {
-    is_in(&WORDS.column_statistics, &word.to_lowercase())
-        || word.bytes().all(|b| b.is_ascii_digit() || b == b'%')
+/// Returns whether a word in small letters is a statistic of times, and a time itself.
+pub fn is_statistic(word: &str) -> bool {
+    let percentile = word.strip_prefix('p').unwrap_or_default();
+    is_in(&WORDS.statistics, word) || percentile.len() > 1 && percentile.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns whether a word may follow a unit.
+fn may_follow_a_unit(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let is_number = word.bytes().all(|b| b.is_ascii_digit() || b == b'%');
+    is_number || is_statistic(&lower) || is_in(&WORDS.behind_units, &lower)
 }
 
 /// Returns the text before the last bracket of a name, and the text inside.
@@ -344,6 +352,8 @@ mod tests {
             ("ns_per_iter", 1e-6),
             ("Zeit (min)", 6e4),
             ("time_us_min", 1e-3),
+            ("time_us_p75", 1e-3),
+            ("time_us_worst", 1e-3),
             ("GPU time (ms) (mean)", 1.0),
             ("median.nanos", 1e-6),
             ("elapsed_h", 3.6e6),

@@ -12,7 +12,7 @@ use crate::roles::Roles;
 use crate::times::{FAILED, SeenTimes, Timing};
 use crate::unit::Unit;
 
-/// Between the texts of an input's features, none of which contains it.
+/// Separates the texts of an input's features, which never contain it.
 pub const SEPARATOR: &str = "\n";
 
 /// One row of a table, and what the rows before it have shown. Its buffers are kept from row to row.

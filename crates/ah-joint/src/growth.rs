@@ -292,7 +292,11 @@ impl Growth<'_> {
         let whole = share(totals.whole, totals.weight);
         let mut best = Node { column, gain: f64::NEG_INFINITY, ..Node::default() };
         // The rows move from right to left, code by code.
-        let (mut left, mut weight, mut on_left, mut last, mut codes_met) = (vec![0; width], 0, 0, None, 0);
+        let mut left = vec![0; width];
+        let mut weight = 0;
+        let mut on_left = 0;
+        let mut last = None;
+        let mut codes_met = 0;
         for (word, met) in met.iter_mut().enumerate() {
             while *met != 0 {
                 let code = word * 64 + met.trailing_zeros() as usize;

@@ -1,4 +1,4 @@
-//! A joint model of inputs and choices, for hundreds of choices of which each input times a few.
+//! A joint model of inputs and choices, for logs where each input times a few of hundreds of choices.
 //!
 //! Choices named `KEY=VALUE_…` have fields (`fields`). The [`JointModel`] predicts the log time of any choice on any
 //! input, timed or not, from `columns` of both: numbers of the input, fields of the choice, and tile counts, which
@@ -22,7 +22,7 @@ pub use levels::Timing;
 pub use model::JointModel;
 
 /// Logs of at most this many choices need no joint model.
-pub const FEW: usize = 32;
+pub const MAX_CHOICES_WITHOUT_MODEL: usize = 32;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

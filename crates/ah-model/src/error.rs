@@ -59,7 +59,7 @@ impl Error {
     ///
     /// # Errors
     /// [`Error::Parameter`] names the first value that it has twice.
-    pub fn unless_distinct<T: PartialEq>(
+    pub fn require_distinct<T: PartialEq>(
         field: &'static str,
         value: &str,
         list: &[T],

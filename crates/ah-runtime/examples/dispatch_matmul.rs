@@ -159,7 +159,7 @@ fn cost_file() -> std::path::PathBuf {
 }
 
 /// Measures random shapes until the time is over: the first call of a shape times every kernel.
-fn measure(decision: ah_runtime::Builder, choices: &[MatMul]) -> Result<(), Box<dyn Error>> {
+fn measure(decision: ah_runtime::AutoHeuristicBuilder, choices: &[MatMul]) -> Result<(), Box<dyn Error>> {
     let log = Path::new(FOLDER).join("train.txt");
     let _ = std::fs::remove_file(&log);
     let mut builder = MultiKernel::<MatMul>::builder(decision.log(log)).append_to_log(true).no_cache();

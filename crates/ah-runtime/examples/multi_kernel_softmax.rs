@@ -91,10 +91,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let calls = SIZES.iter().map(|(_, calls)| *calls).collect();
     let timings = stream::Timings::take(names, fallback, calls, 5, run);
     let measured = softmax.events().iter().filter(|e| matches!(e, Event::Measured { .. })).count();
-    println!(
-        "{} sizes, of which {measured} were measured; the first calls took {measuring:.2?}\n",
-        SIZES.len()
-    );
+    println!("{} sizes, {measured} of them measured; the first calls took {measuring:.2?}\n", SIZES.len());
     let beats = timings.report("measuring", measuring);
     if std::env::args().any(|argument| argument == "--explain") {
         timings.by_input(SIZES.iter().map(|([rows, columns], _)| format!("{rows} x {columns}")));

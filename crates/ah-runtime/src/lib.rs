@@ -38,7 +38,7 @@
 //! | to | use |
 //! | --- | --- |
 //! | ask a heuristic | [`AutoHeuristic::choose`], as above |
-//! | give it a heuristic | a generated crate's `register()`, [`Builder::model`], or a folder in `AUTOHEURISTIC_PATH` |
+//! | give it a heuristic | a generated crate's `register()`, [`AutoHeuristicBuilder::model`], or a folder in `AUTOHEURISTIC_PATH` |
 //! | run the fastest kernel, measured on first use | `MultiKernel` (feature `record`) |
 //! | collect timings while the program runs | `Role::Collect` with `AutoHeuristic::choose_or_collect` (feature `record`) |
 //! | autotune among a few choices | [`Heuristic::ranked`] |
@@ -75,7 +75,7 @@ pub use ah_model::{
 };
 #[cfg(feature = "record")]
 pub use ah_types::{Failure, Optimization, Outcome, TimingPolicy};
-pub use decide::{Answer, AutoHeuristic, Builder, Reason, Role};
+pub use decide::{Answer, AutoHeuristic, AutoHeuristicBuilder, Reason, Role};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};
 pub use heuristics::{Heuristic, LoadedModel};

@@ -62,7 +62,7 @@ enum Case {
     Lines,
     /// 24 groups share two of four numbers.
     Shares,
-    /// 120 shapes of three whole numbers, of which none determines another, each in ten batch sizes.
+    /// 120 shapes of three whole numbers, each in ten batch sizes; no number determines another.
     WholeShapes,
     /// 12 files, which a category and two numbers name, each at 100 levels.
     NamedFiles,

@@ -1,7 +1,7 @@
 //! The range of a figure of some judged inputs, or groups of them, by a bootstrap (Efron, "Bootstrap methods", 1979).
 //!
-//! A few inputs may hold none of those on which a heuristic errs much: of 77 inputs of which 4 % lose a third, a plain bootstrap holds
-//! the true loss in 67 of 100 logs. So it draws from one input or group more, as bad as one of these may be: then it holds it in 98.
+//! A few inputs may hold none of those on which a heuristic errs much. Where 4 % of the inputs lose a third, a plain bootstrap of 77
+//! contains the true loss in 67 of 100 logs. So it draws from one input or group more, as bad as one may be: then 98 contain it.
 
 use std::hash::Hash;
 

@@ -40,7 +40,7 @@ impl Params {
 
     /// Checks each setting that is given.
     fn check_settings(&self) -> Result<(), Error> {
-        Error::unless_distinct("target", "target", &self.targets, |target| target.name().to_owned())?;
+        Error::require_distinct("target", "target", &self.targets, |target| target.name().to_owned())?;
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("max_depth", "1 to 64", depth);
         }

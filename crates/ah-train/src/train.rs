@@ -17,7 +17,7 @@ use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::calibrate::{self, CalibratedMargin};
-use crate::promise::{self, Climbed, Folds, Ladder, NewGroups, Recipe, View};
+use crate::promise::{self, Folds, Ladder, NewGroups, Recipe, SizeChoice, View};
 use crate::record;
 use crate::search::{self, Portfolio};
 
@@ -85,12 +85,12 @@ pub enum NoPromise {
     },
     /// Every margin breaks the promise that was asked for, so the model takes the fallback alone.
     Unkept,
-    /// Only the fallback keeps this share, which nobody asked for, so the model always decides.
+    /// Only the fallback keeps this default share, so the model always decides.
     OnlyFallback(f64),
 }
 
-/// A promise that costs a greater share of the time is costly: the summary says what it costs, and none is made where nobody asked for
-/// it and no decision is left.
+/// A promise that costs a greater share of the time is costly: the summary says what it costs. A default promise that
+/// leaves no decision is dropped.
 pub const COSTLY: f64 = 0.05;
 
 /// Learns from the logs of `params`.
@@ -116,16 +116,16 @@ pub fn train_checked(
     check(&prepared.plan)?;
 
     // Search, fit and promise: once to be judged, once to ship.
-    let (climbed, only_fallback) = climb(&mut prepared);
+    let (chosen, only_fallback) = choose_size(&mut prepared);
     let Prepared { plan, learning, shipping, .. } = &prepared;
-    let ladder = &climbed.ladder;
+    let ladder = &chosen.ladder;
     let max_leaves = ladder.rung().most;
-    let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
+    let judging = Recipe { dataset: learning, plan, configuration: &chosen.configuration, max_leaves };
     let ships = Recipe { dataset: shipping, ..judging };
     let (mut model, calibrated) = ships.learn(&shipping.usable, ladder.rung());
 
     // Judge.
-    let held_out = TestReport::new(&judging, &climbed, &prepared);
+    let held_out = TestReport::new(&judging, &chosen, &prepared);
 
     let no_promise = no_promise(&prepared, calibrated, only_fallback);
     let constant = decisions::constant(&model, &plan.call_site);
@@ -140,7 +140,7 @@ pub fn train_checked(
     let portfolio = prepared.portfolio.as_ref();
     model.purpose = record::purpose(&prepared);
     model.provenance = record::provenance(&judging, ladder, &held_out, &verdict, portfolio, &model);
-    if let Some(new) = &climbed.on_new_groups {
+    if let Some(new) = &chosen.on_new_groups {
         model.provenance.metrics.insert("on_new_groups".to_owned(), serde_json::json!(new));
     }
     let mut warnings = learning.warnings.clone();
@@ -148,7 +148,7 @@ pub fn train_checked(
     let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model, &shipping.usable));
     let shipped = decisions::constant(&model, &plan.call_site).or_else(falls_back);
     let decides = held_out.evaluation.comparison.model.coverage > 0.0;
-    let judged = if decides { decisions::constant(&climbed.model, &plan.call_site) } else { fallback };
+    let judged = if decides { decisions::constant(&chosen.model, &plan.call_site) } else { fallback };
     if let Some(choice) = shipped.filter(|_| judged != shipped) {
         warnings.push(format!(
             "the final heuristic always takes {choice}; the held-out figures judge the one from the training part, which does not"
@@ -159,10 +159,10 @@ pub fn train_checked(
         model,
         is_ad_hoc: learning.ad_hoc,
         verdict,
-        ladder: climbed.ladder,
+        ladder: chosen.ladder,
         portfolio: prepared.portfolio,
         held_out,
-        on_new_groups: climbed.on_new_groups,
+        on_new_groups: chosen.on_new_groups,
         no_promise,
         warnings,
         duration: start.elapsed(),
@@ -178,19 +178,19 @@ fn over_fallback(objective: Objective, figures: &Metrics) -> f64 {
     }
 }
 
-/// Learns the heuristic that is judged. Where only the fallback keeps a promise that nobody asked for, and deciding saves much, makes
-/// none, and returns its share.
-fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
-    let climbed = learn(prepared);
+/// Learns the heuristic that is judged. Where only the fallback keeps a default promise and deciding saves much, drops the
+/// promise and returns its share.
+fn choose_size(prepared: &mut Prepared) -> (SizeChoice, Option<f64>) {
+    let chosen = learn(prepared);
     let given = &prepared.learning.settings;
     let is_asked = given.max_risk.is_some() || given.promise.is_some();
     let unasked = prepared.plan.looks.last().map(|look| look.share).filter(|_| !is_asked);
     let without = prepared.plan.without_promise();
-    if let Some(look) = climbed.look {
+    if let Some(look) = chosen.look {
         prepared.plan.keep(look);
     }
-    if unasked.is_none() || climbed.ladder.rung().speedup > 1.0 && decides_some(prepared, &climbed) {
-        return (climbed, None);
+    if unasked.is_none() || chosen.ladder.rung().speedup > 1.0 && decides_some(prepared, &chosen) {
+        return (chosen, None);
     }
     let with = std::mem::replace(&mut prepared.plan, without);
     let always = learn(prepared);
@@ -201,24 +201,24 @@ fn climb(prepared: &mut Prepared) -> (Climbed, Option<f64>) {
         return (always, unasked);
     }
     prepared.plan = with;
-    (climbed, None)
+    (chosen, None)
 }
 
 /// Returns whether the heuristic takes another choice than the fallback on any input that it learned from. The folds may decide
 /// some where it decides none.
-fn decides_some(prepared: &Prepared, climbed: &Climbed) -> bool {
+fn decides_some(prepared: &Prepared, chosen: &SizeChoice) -> bool {
     let Prepared { plan, parts, learning: dataset, .. } = prepared;
-    let recipe = Recipe { dataset, plan, configuration: &climbed.configuration, max_leaves: None };
-    !always_falls_back(&recipe, &climbed.model, &parts.training)
+    let recipe = Recipe { dataset, plan, configuration: &chosen.configuration, max_leaves: None };
+    !always_falls_back(&recipe, &chosen.model, &parts.training)
 }
 
 /// Learns a heuristic from the training part.
-fn learn(prepared: &Prepared) -> Climbed {
+fn learn(prepared: &Prepared) -> SizeChoice {
     let Prepared { plan, parts, learning: dataset, .. } = prepared;
     let view = Arc::new(View::new(dataset, plan, &parts.training, false));
     let folds = Folds::new(dataset, plan, &parts.training, &view);
     let configuration = &search::search(dataset, plan, &folds.of_search());
-    promise::climb(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)
+    promise::choose_size(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)
 }
 
 /// Returns why the model has no promise that decides.

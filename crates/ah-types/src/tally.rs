@@ -4,7 +4,7 @@ use std::fmt;
 
 use ah_model::Fault;
 
-/// The most kinds that are told apart.
+/// The most kinds that are counted by themselves.
 const KINDS: usize = 5;
 
 /// Faults by kind. Faults of one kind are in one column, where the same was expected.

@@ -1,4 +1,4 @@
-"""Attaches heuristics to the ``triton.autotune`` kernels of packages, of which no line changes.
+"""Attaches heuristics to the ``triton.autotune`` kernels of packages, without changing a line of them.
 
 ``hook`` finds the autotuners, ``attached`` decides their calls, ``settings`` names the files. ``learn`` makes
 heuristics of the logs, ``replay`` measures and reports what was asked.

@@ -327,7 +327,7 @@ fn the_example_of_the_book_measures() {
     let log = log::read(&[folder.log()]).unwrap();
     for level in [0, 1, 3, 9, 19] {
         let times = feedback(&log, &format!("level={level}"));
-        // 20000 bytes, of which at least a fifth is sent, take 0.32 ms over 100 megabits per second.
+        // 20000 bytes take 0.32 ms, if at least a fifth is sent, over 100 megabits per second.
         let plausible = times.len() == 2 && times.iter().all(|ms| ms.is_finite() && *ms > 0.32);
         assert!(plausible, "{level}: {times:?} {stderr}");
     }

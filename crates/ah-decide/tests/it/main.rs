@@ -1,8 +1,8 @@
 //! The executor against plain descents and sums.
 
 use ah_decide::{
-    BLOCK, Boosters, FEW, LANES, LEAF, MOST_LEAVES, Masks, Node, Part, Ranked, Row, Rule, Split, fill_leaves,
-    fill_masks, fill_thresholds, leaf, pick,
+    BLOCK, Boosters, LANES, LEAF, MOST_LEAVES, Masks, Node, Part, Ranked, Row, Rule, Split, THRESHOLDS,
+    fill_leaves, fill_masks, fill_thresholds, leaf, pick,
 };
 use proptest::prelude::*;
 
@@ -88,7 +88,8 @@ fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize
     splits.sort_unstable();
     let mut masks = vec![Masks::ALL; trees.len().div_ceil(BLOCK) * (thresholds.len() + columns.len())];
     fill_masks(&mut masks, &columns, &splits);
-    let mut blocks = vec![[f64::INFINITY; FEW]; by_column.iter().map(|of| of.len() / FEW + 1).sum()];
+    let mut blocks =
+        vec![[f64::INFINITY; THRESHOLDS]; by_column.iter().map(|of| of.len() / THRESHOLDS + 1).sum()];
     fill_thresholds(&mut blocks, &columns, &thresholds);
     let boosters = Boosters {
         columns: &columns,

@@ -103,7 +103,7 @@ fn broken(path: &Path, error: csv::Error, line: u64) -> Error {
     fault.at(path, RowNumber::Line(line)).into()
 }
 
-/// Opens a text of which each line is a row of one column, `line`.
+/// Opens a text whose lines are rows of one column, `line`.
 pub fn open_lines(path: &Path, text: Box<dyn BufRead>, preset: Preset) -> Table {
     let file = path.to_owned();
     let rows = (1..).zip(text.lines()).map(move |(number, line)| {

@@ -305,7 +305,7 @@ fn an_error_that_is_no_number_belongs_to_a_wrong_result() {
     let mut params = table(&folder, "n,way,ms,err\n1,a,5,0.5\n1,b,1,NaN\n1,c,2,inf\n", "ms");
     params.failed_where = names("err=NaN");
     assert_eq!(rows(&folder, &params), "1,a,5; 1,b,inf; 1,c,2");
-    // Many numbers, none of which says anything.
+    // Many numbers that say nothing.
     assert_eq!(warning("max_abs_err", "0.3", "0.00"), "");
     assert_eq!(warning("temperature", "NaN", "0.00"), "");
     for (column, bad, good) in [("timed_out", "True", "False"), ("converged", "false", "true")] {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use ah_decide::{
-    BLOCK, Boosters, FEW, LANES, LEAF, Masks, Part, Ranked, Row as ScoreRow, Rule, Split, fill_leaves,
+    BLOCK, Boosters, LANES, LEAF, Masks, Part, Ranked, Row as ScoreRow, Rule, Split, THRESHOLDS, fill_leaves,
     fill_masks, fill_thresholds,
 };
 use smallvec::SmallVec;
@@ -52,7 +52,7 @@ pub struct BoosterTables {
     pub columns: Vec<(u16, u16)>,
     pub thresholds: Vec<f64>,
     /// The same in blocks.
-    blocks: Vec<[f64; FEW]>,
+    blocks: Vec<[f64; THRESHOLDS]>,
     /// All splits, sorted; the masks are made from them.
     pub splits: Vec<Split>,
     masks: Vec<Masks>,
@@ -102,8 +102,12 @@ impl Tables {
         let mut columns: Vec<&Column> = model.tests().map(|test| &test.column).collect();
         columns.sort_unstable();
         columns.dedup();
-        let (mut numbers, mut ends, mut rankings, mut picks) = <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
-        let (mut known, is_by_choice) = (HashMap::new(), model.is_by_choice());
+        let mut numbers = Vec::new();
+        let mut ends = Vec::new();
+        let mut rankings = Vec::new();
+        let mut picks = Vec::new();
+        let mut known = HashMap::new();
+        let is_by_choice = model.is_by_choice();
         for (_, leaf) in model.tree.leaves() {
             let mut ranking: Vec<Ranked> = leaf.ranking.iter().map(|r| r.ranked(model.fallback)).collect();
             if is_by_choice {
@@ -266,7 +270,8 @@ impl BoosterTables {
             first[at] = all.thresholds.len() + all.columns.len();
             all.thresholds.extend_from_slice(thresholds);
             all.columns.push((at as u16, all.thresholds.len() as u16));
-            all.blocks.resize(all.blocks.len() + thresholds.len() / FEW + 1, [f64::INFINITY; FEW]);
+            all.blocks
+                .resize(all.blocks.len() + thresholds.len() / THRESHOLDS + 1, [f64::INFINITY; THRESHOLDS]);
         }
         for (booster, tree) in model.boosters.iter().enumerate() {
             all.first_rows.push((all.rows.len() / parts) as u16);

@@ -271,7 +271,7 @@ fn an_ineligible_choice_counts_as_not_offered() {
     assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
 }
 
-/// The toy model with four dtypes, of which these go right.
+/// The toy model with four dtypes; these go right.
 fn with_set(set: &[&str]) -> Model {
     let mut m = model();
     m.categories[2] = ["bool", "float", "half", "int8"].map(str::to_owned).to_vec();

@@ -39,7 +39,7 @@ pub enum Role {
 /// Sets up an [`AutoHeuristic`]; see [`AutoHeuristic::builder`].
 #[must_use = "a builder does nothing until `build`"]
 #[derive(Default)]
-pub struct Builder {
+pub struct AutoHeuristicBuilder {
     name: String,
     choices: Vec<String>,
     fallback: Option<String>,
@@ -60,12 +60,12 @@ pub struct Builder {
 
 impl AutoHeuristic {
     /// Begins the set-up of this optimization's decision point.
-    pub fn builder(optimization: &str) -> Builder {
-        Builder { name: optimization.to_owned(), ..Builder::default() }
+    pub fn builder(optimization: &str) -> AutoHeuristicBuilder {
+        AutoHeuristicBuilder { name: optimization.to_owned(), ..AutoHeuristicBuilder::default() }
     }
 }
 
-impl Builder {
+impl AutoHeuristicBuilder {
     /// Sets the choices, in the order of [`Answer::index`](crate::Answer::index).
     pub fn choices(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.choices = names.into_iter().map(Into::into).collect();
@@ -227,7 +227,7 @@ impl Builder {
 }
 
 #[cfg(feature = "record")]
-impl Builder {
+impl AutoHeuristicBuilder {
     /// Takes the features, the derived features and, unless one is set, the fallback from an optimization's
     /// description. Its preconditions are part of the heuristics learned with it.
     ///

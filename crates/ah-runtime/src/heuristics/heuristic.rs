@@ -17,7 +17,7 @@ pub trait Heuristic: Send + Sync {
     fn optimization(&self) -> &str;
 
     /// Returns the version of what was learned, [`Model::version`](ah_model::Model::version): a program can
-    /// [pin](crate::Builder::pin) it. `None` if unknown.
+    /// [pin](crate::AutoHeuristicBuilder::pin) it. `None` if unknown.
     fn version(&self) -> Option<&str> {
         None
     }

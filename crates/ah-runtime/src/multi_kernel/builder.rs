@@ -14,15 +14,15 @@ use super::measure::POLICY;
 use super::picker::{Eligibility, Picker};
 use super::picks::{self, Dimension, Head, Table};
 use super::trial::Timer;
-use crate::decide::{AutoHeuristic, Builder as DecisionBuilder};
+use crate::decide::{AutoHeuristic, AutoHeuristicBuilder};
 use crate::environment::Environment;
 use crate::find;
 use crate::warnings::{Warnings, warn_user};
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].
 #[must_use = "a builder does nothing until `build`"]
-pub struct Builder<F> {
-    decision: DecisionBuilder,
+pub struct MultiKernelBuilder<F> {
+    decision: AutoHeuristicBuilder,
     kernels: Vec<(String, String, F)>,
     eligible: Vec<(String, Eligibility)>,
     dimensions: Vec<(String, Dimension)>,
@@ -39,8 +39,8 @@ impl<F> MultiKernel<F> {
     /// Begins the set-up. `decision` has the name and the features and, optionally, the fallback (default: the first
     /// kernel), the device and heuristics. Its choices are the kernels. Its precondition limits the heuristics only:
     /// outside it the kernels are measured.
-    pub fn builder(decision: DecisionBuilder) -> Builder<F> {
-        Builder {
+    pub fn builder(decision: AutoHeuristicBuilder) -> MultiKernelBuilder<F> {
+        MultiKernelBuilder {
             decision,
             kernels: Vec::new(),
             eligible: Vec::new(),
@@ -60,7 +60,7 @@ impl<F> MultiKernel<F> {
     }
 }
 
-impl<F> Builder<F> {
+impl<F> MultiKernelBuilder<F> {
     /// Adds a kernel. Remembered picks count as long as all versions are the same; use the
     /// [hash of its source](crate::source_hash), or a number that you increase.
     #[allow(clippy::needless_pass_by_value)] // `.kernel("orig", 1, orig)` reads better than with `&1`.

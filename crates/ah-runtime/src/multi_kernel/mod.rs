@@ -38,11 +38,11 @@
 //!    the policy's target relative error tie; the first given wins. Threads that miss the same key in the meantime
 //!    run the fallback.
 //!
-//! A kernel that does not support the input ([`Builder::eligible`]) never runs, whatever is remembered; the
+//! A kernel that does not support the input ([`MultiKernelBuilder::eligible`]) never runs, whatever is remembered; the
 //! fallback must support every input. Nothing is measured if a feature is undefined, beyond
-//! [`Builder::max_picks`], or in a program that only [looks up](Builder::lookup).
+//! [`MultiKernelBuilder::max_picks`], or in a program that only [looks up](MultiKernelBuilder::lookup).
 //!
-//! Where to begin: [`MultiKernel`] (`kernels`) runs, [`Builder`] sets up, `picker` chooses the kernel, `picks/`
+//! Where to begin: [`MultiKernel`] (`kernels`) runs, [`MultiKernelBuilder`] sets up, `picker` chooses the kernel, `picks/`
 //! remembers, `measure` and `trial` take the times.
 
 mod builder;
@@ -53,7 +53,7 @@ mod picker;
 mod picks;
 mod trial;
 
-pub use builder::Builder;
+pub use builder::MultiKernelBuilder;
 pub use event::{Event, Miss};
 pub use kernels::MultiKernel;
 pub use measure::POLICY;

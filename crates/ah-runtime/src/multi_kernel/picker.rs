@@ -191,7 +191,7 @@ impl Picker {
         }
     }
 
-    /// Returns why no pick serves these values, all of which are defined.
+    /// Returns why no pick serves these values, which are all defined.
     fn reason(&self, values: &[Scalar<'_>]) -> Miss {
         let table = self.table.load();
         if let Some(pick) = table.find(values) {

@@ -9,11 +9,11 @@ use proptest::prelude::*;
 
 type Kernel = fn() -> usize;
 
-fn decision() -> ah_runtime::Builder {
+fn decision() -> ah_runtime::AutoHeuristicBuilder {
     AutoHeuristic::builder("x").numerical("n").categorical("dtype").environment(Environment::default())
 }
 
-fn builder() -> ah_runtime::multi_kernel::Builder<Kernel> {
+fn builder() -> ah_runtime::multi_kernel::MultiKernelBuilder<Kernel> {
     MultiKernel::<Kernel>::builder(decision())
         .kernel("a", 1, (|| 0) as Kernel)
         .kernel("b", 1, || 1)

@@ -6,7 +6,7 @@ use crate::common::virtual_kernels;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ah_runtime::multi_kernel::{Builder, Event};
+use ah_runtime::multi_kernel::{Event, MultiKernelBuilder};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Role};
 use virtual_kernels::*;
 
@@ -25,7 +25,7 @@ fn wrong(_: f64) -> Result<f64, String> {
     Ok(7.0)
 }
 
-fn with_moody(environment: Environment) -> Builder<Kernel> {
+fn with_moody(environment: Environment) -> MultiKernelBuilder<Kernel> {
     two(environment).kernel("moody", 1, moody)
 }
 

@@ -6,7 +6,7 @@ use crate::common::virtual_kernels;
 
 use std::path::Path;
 
-use ah_runtime::multi_kernel::{Builder, Dimension, Event};
+use ah_runtime::multi_kernel::{Dimension, Event, MultiKernelBuilder};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel};
 use ah_types::log;
 use virtual_kernels::*;
@@ -240,7 +240,7 @@ fn threads_that_miss_together_measure_once() {
 
 #[test]
 fn setting_up_names_what_does_not_fit() {
-    let fails = |builder: Builder<Kernel>, expected: &str| {
+    let fails = |builder: MultiKernelBuilder<Kernel>, expected: &str| {
         let error = builder.build().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };

@@ -4,7 +4,9 @@ use crate::common;
 use crate::common::logger;
 
 use ah_model::Node;
-use ah_runtime::{AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, register};
+use ah_runtime::{
+    AutoHeuristic, AutoHeuristicBuilder, Environment, Heuristic, LoadedModel, Reason, register,
+};
 use common::pad_mm;
 
 /// A model whose version depends on the seed. Each test has an optimization of its own, because registered
@@ -21,7 +23,7 @@ fn model(optimization: &str, seed: u64) -> LoadedModel {
     LoadedModel::from(model)
 }
 
-fn builder(optimization: &str) -> Builder {
+fn builder(optimization: &str) -> AutoHeuristicBuilder {
     AutoHeuristic::builder(optimization)
         .choices(["orig", "pad"])
         .numerical("m")

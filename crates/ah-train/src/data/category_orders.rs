@@ -3,7 +3,7 @@
 //! With one output, the best two sets are the two sides of a cut of the categories in the order of their means (Fisher, "On
 //! grouping for maximum homogeneity", 1958): one pass instead of 2^categories. With several choices, a category's mean is a vector.
 //! The orders are then the categories' positions along the directions in which these vectors differ most (their principal
-//! directions). One direction can confuse two groups of categories that another one tells apart.
+//! directions). One direction can confuse two groups of categories that another distinguishes.
 
 use super::costs::{Costs, TEMPERATURE};
 

@@ -90,7 +90,7 @@ impl RankedFeatures {
     pub fn new(values: &FeatureValues, inputs: &[u32], max_bins: usize, costs: &Costs) -> Self {
         let ranked = |(slot, values): (usize, &Values)| match values {
             Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, inputs, max_bins)]),
-            Values::Categories(ids, names) => categorical((slot, ids, names), inputs, costs, max_bins),
+            Values::Categories(ids, names) => categorical(slot, ids, names, inputs, costs, max_bins),
         };
         let ranked: Vec<_> = values.by_slot.par_iter().enumerate().map(ranked).collect();
         let (categories, columns): (Vec<_>, Vec<_>) = ranked.into_iter().unzip();
@@ -260,7 +260,9 @@ const MOST_LISTED: usize = 1 << 20;
 /// Returns the sorted categories of `inputs`, a column for each of the most frequent ones, and those of their orders. Two categories
 /// need one column: the other would be its mirror.
 fn categorical(
-    (slot, ids, names): (usize, &[u32], &[String]),
+    slot: usize,
+    ids: &[u32],
+    names: &[String],
     inputs: &[u32],
     costs: &Costs,
     max_bins: usize,

@@ -93,8 +93,9 @@ impl Dataset {
         settings.add_layer(params, Origin::Flag);
         settings.add_layer(&training, Origin::Optimization);
         if settings.test_split == Some(SplitBy::Device) && devices.len() < 2 {
-            let what = "--test-split device: expected logs of two devices or more, found one";
-            return Err(Error::TooLittle(format!("{what}; give the logs of all devices")));
+            let what =
+                "to hold out a device: expected logs of two or more, found one; give the logs of all devices";
+            return Err(Error::TooLittle(what.to_owned()));
         }
         if log.choices.len() > MAX_CHOICES {
             return Err(Error::Invalid(format!(
@@ -120,7 +121,7 @@ impl Dataset {
             ));
             warnings.extend(devices.iter().filter(|device| device.is_several()).map(|device| {
                 format!(
-                    "{}: no feature that all logs know tells them apart; they count as one device",
+                    "{}: no feature of all logs distinguishes them; they count as one device",
                     device.name()
                 )
             }));
@@ -137,7 +138,7 @@ impl Dataset {
         });
         declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
         declared::check_dimensions(&settings, &log.schema)?;
-        let declared = declared::features((&optimization, ad_hoc), &log, &mut warnings)?;
+        let declared = declared::features(&optimization, ad_hoc, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut table = table(log, params, &mut warnings)?;
         let groups = of_inputs.map(|of_inputs| Groups {
@@ -146,7 +147,7 @@ impl Dataset {
         });
         table.set_objective(settings.objective.unwrap_or_default());
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
-        let named_fallback = named_fallback((&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
+        let named_fallback = named_fallback(&optimization, ad_hoc, &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
         let common = if devices.len() == 1 { &metadata } else { &unnamed };
@@ -158,7 +159,8 @@ impl Dataset {
         usable.retain(|input| outside.binary_search(input).is_err());
         let usable = usable::filtered(
             usable,
-            (&optimization, settings.row_filter.as_deref()),
+            &optimization,
+            settings.row_filter.as_deref(),
             &declared,
             &table,
             &mut warnings,
@@ -324,7 +326,8 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
 
 /// Returns the fallback that is named: by the flag, else by the optimization, which the log may declare.
 fn named_fallback(
-    (optimization, ad_hoc): (&Optimization, bool),
+    optimization: &Optimization,
+    ad_hoc: bool,
     table: &Table,
     settings: &mut Settings,
     warnings: &mut Vec<String>,
@@ -343,13 +346,13 @@ fn named_fallback(
         settings.add_layer(&of_fallback(Some("the best single choice".to_owned())), Origin::Default);
         return Ok(None);
     };
-    let id = table.named("--fallback", &choice)?;
+    let id = table.named("fallback", &choice)?;
     let inputs = 0..table.inputs.len() as u32;
     let has_times = inputs.clone().any(|input| table.is_usable(input));
     if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {
         return Err(Error::TooLittle(format!(
             "expected times of the fallback {:?}, but it failed on all {} inputs; fix its command and measure again, or \
-             name another choice with --fallback",
+             name another fallback",
             table.choices[id.index()],
             inputs.filter(|&input| table.cell(input, id).is_some()).count()
         )));

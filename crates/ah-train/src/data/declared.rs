@@ -141,7 +141,8 @@ pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), Error> {
 
 /// Returns the log's features and the derived ones that they allow.
 pub fn features(
-    (optimization, ad_hoc): (&Optimization, bool),
+    optimization: &Optimization,
+    ad_hoc: bool,
     log: &Log,
     warnings: &mut Vec<String>,
 ) -> Result<Features, Error> {

@@ -81,7 +81,8 @@ pub fn compared(table: &Table, usable: &mut Vec<u32>, warnings: &mut Vec<String>
 /// Returns the inputs that the row filter keeps.
 pub fn filtered(
     mut usable: Vec<u32>,
-    (optimization, row_filter): (&Optimization, Option<&str>),
+    optimization: &Optimization,
+    row_filter: Option<&str>,
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
@@ -109,7 +110,7 @@ pub fn enough(table: &Table, usable: &[u32]) -> Result<(), Error> {
         let why = if only.values.is_empty() { "the log has no features" } else { "no feature varies" };
         return Err(Error::TooLittle(format!(
             "expected at least {MIN_INPUTS} distinct inputs to learn from, found 1: {why}; measure more inputs \
-             (ah-collect --num-samples), and log the features that tell them apart"
+             (ah-collect --num-samples), and log the features in which they differ"
         )));
     }
     match usable.len() {

@@ -5,7 +5,7 @@
 
 mod estimates;
 
-use ah_joint::FEW;
+use ah_joint::MAX_CHOICES_WITHOUT_MODEL;
 use ah_model::{ChoiceId, Error};
 use rustc_hash::FxHashSet;
 
@@ -22,14 +22,14 @@ const LEAST_TIMED: f64 = 3.0;
 /// without fields may be missing because it cannot run.
 pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
     let is_dense = || timed_share(table, inputs) >= 1.0 - SPARSE;
-    table.choices.len() > FEW
+    table.choices.len() > MAX_CHOICES_WITHOUT_MODEL
         && (is_dense() || ah_joint::have_fields(&table.choices) && is_sampled(table, inputs))
 }
 
 /// Returns the share of the cells of these inputs that were measured, where a joint model must complete the table: inputs time too
 /// few of many choices to compare them.
 pub fn sparsely_timed(table: &Table, inputs: &[u32]) -> Option<f64> {
-    let has_fields = table.choices.len() > FEW && ah_joint::have_fields(&table.choices);
+    let has_fields = table.choices.len() > MAX_CHOICES_WITHOUT_MODEL && ah_joint::have_fields(&table.choices);
     Some(timed_share(table, inputs))
         .filter(|timed| has_fields && *timed < 1.0 - SPARSE && is_sampled(table, inputs))
 }
@@ -91,7 +91,7 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
 pub fn without_fields(dataset: &Dataset) -> Option<String> {
     let choices = &dataset.table.choices;
     if !dataset.ad_hoc
-        || choices.len() <= FEW
+        || choices.len() <= MAX_CHOICES_WITHOUT_MODEL
         || ah_joint::have_fields(choices)
         || !is_sampled(&dataset.table, &dataset.usable)
     {

@@ -19,7 +19,7 @@ pub struct BaselineComparison {
     pub always_fallback: Baseline,
     /// Always taking the best single choice.
     pub best_single: Baseline,
-    /// What the model was learned for, of which are the range and the slowdown by halves.
+    /// What the model was learned for. The range and the slowdown by halves are its cost.
     pub objective: Objective,
     /// Its choices.
     #[serde(skip)]
@@ -48,7 +48,7 @@ pub struct Baseline {
 }
 
 impl BaselineComparison {
-    /// Prices decisions and the baselines on their inputs, of which those of one key are held out together.
+    /// Prices decisions and the baselines on their inputs. Inputs of one key are held out together.
     pub fn new(
         table: &Table,
         judged: &[JudgedInput],

@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::metrics::Metrics;
 use crate::params::SplitBy;
 use crate::prepared::Prepared;
-use crate::promise::{ALWAYS, Climbed, Recipe};
+use crate::promise::{ALWAYS, Recipe, SizeChoice};
 
 /// A heuristic that was learned from the training part, judged on the test part.
 pub struct TestReport {
@@ -22,8 +22,8 @@ pub struct TestReport {
 }
 
 impl TestReport {
-    /// Judges `climbed`, which was learned by `recipe` from the training part.
-    pub fn new(recipe: &Recipe<'_>, climbed: &Climbed, prepared: &Prepared) -> Self {
+    /// Judges `chosen`, which was learned by `recipe` from the training part.
+    pub fn new(recipe: &Recipe<'_>, chosen: &SizeChoice, prepared: &Prepared) -> Self {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let (mut by_input, mut by_device) = (None, Vec::new());
         match plan.test_split {
@@ -39,8 +39,8 @@ impl TestReport {
         }
         Self {
             train_inputs: parts.training.len(),
-            evaluation: Evaluation::of_test_part(prepared, &climbed.model),
-            always: Metrics::of_model(prepared, &climbed.always, &parts.held_out),
+            evaluation: Evaluation::of_test_part(prepared, &chosen.model),
+            always: Metrics::of_model(prepared, &chosen.always, &parts.held_out),
             by_input,
             by_device,
         }

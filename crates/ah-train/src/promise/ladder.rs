@@ -79,8 +79,8 @@ impl Ladder {
     }
 }
 
-/// The end of a climb.
-pub struct Climbed {
+/// The size that is taken, and its model.
+pub struct SizeChoice {
     /// All rungs.
     pub ladder: Ladder,
     /// The learner of the rung that is taken.
@@ -123,7 +123,7 @@ impl Larger {
 
 /// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one: for the
 /// first promise of the plan under which something is faster than the fallback, or else for the first one.
-pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
+pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let Recipe { dataset, plan, .. } = *recipe;
     let learner = plan.learner.row();
     let single = match learner.boosting {
@@ -176,7 +176,7 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
         let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
         let Candidate { configuration, rung, fitted, calibrated, margin, held_out, .. } = &candidates[chosen];
         let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
-        let climbed = Climbed {
+        let chosen = SizeChoice {
             ladder,
             configuration: (*configuration).clone(),
             model: recipe.with_promise(fitted, folds, look.zip(*calibrated), *margin),
@@ -184,10 +184,10 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
             look,
             on_new_groups: recipe.on_new_groups(&held_out.by_group, folds.fallback, *margin),
         };
-        if climbed.ladder.rung().speedup > 1.0 {
-            return climbed;
+        if chosen.ladder.rung().speedup > 1.0 {
+            return chosen;
         }
-        first.get_or_insert(climbed);
+        first.get_or_insert(chosen);
     }
     first.expect("there is a promise to look at, or none")
 }

@@ -39,7 +39,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     let costs = Costs::new(&dataset.table, None);
     let held_out: Vec<u32> = folds.iter().flat_map(|fold| &fold.held_out).copied().collect();
     let groups = dataset.group_of(&held_out);
-    let losses = |left_out: &BTreeSet<usize>| net_losses((dataset, plan), &folds, &costs, left_out);
+    let losses = |left_out: &BTreeSet<usize>| net_losses(dataset, plan, &folds, &costs, left_out);
     let mut least = losses(&left_out);
     for (slot, _) in expensive {
         let further = &left_out | &[slot].into();
@@ -59,7 +59,8 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
 /// Returns the weighted cost of each held-out input by trees without these features, with the decision and the features that
 /// they use.
 fn net_losses(
-    (dataset, plan): (&Dataset, &TrainPlan),
+    dataset: &Dataset,
+    plan: &TrainPlan,
     folds: &[Partition],
     costs: &Costs,
     left_out: &BTreeSet<usize>,

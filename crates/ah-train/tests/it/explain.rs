@@ -28,7 +28,7 @@ fn a_decision_is_explained() {
     insta::assert_snapshot!(report::summary::trained(&trained));
 }
 
-/// The figures of a leaf are those of its inputs, all of which could run `pad` here.
+/// The figures of a leaf are those of its inputs, which could all run `pad` here.
 #[test]
 fn an_input_like_no_training_input_is_called_so() {
     let model = trained().model;

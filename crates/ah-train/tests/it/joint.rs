@@ -1,4 +1,4 @@
-//! Logs of hundreds of choices, of which each input times a few. The truth is known: a matrix product in tiles on 132
+//! Logs of hundreds of choices, where each input times a few. The truth is known: a matrix product in tiles on 132
 //! multiprocessors, in microseconds.
 
 use std::fmt::Write as _;

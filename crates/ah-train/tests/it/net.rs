@@ -96,7 +96,7 @@ fn where_asking_alone_breaks_the_promise_the_first_line_says_so() {
         let _ = write!(text, "\n{x},0,left,{left}\n{x},0,right,{right}");
     }
     run.write("train.txt", text);
-    // A promise that nobody asked for is not worth a third of the time.
+    // A default promise is not worth a third of the time.
     let asked = ["train.txt", "--target", "python", "--fallback", "left"];
     let (text, _) = run.learns(&asked);
     let no_promise = "No promise: only left would keep one (--max-risk 5%). It always decides.\n";
@@ -269,8 +269,8 @@ fn reading_what_python_passes_counts_unless_something_says_what_it_takes() {
     assert!(!text.contains("to read") && !stderr.contains("reading the features"), "{text}{stderr}");
 }
 
-/// `right` takes 0.7 times the time on nine inputs in ten, 1.5 times on the others, and nothing tells them apart. So some folds
-/// decide, and the heuristic never does: a promise that nobody asked for is dropped.
+/// `right` takes 0.7 times the time on nine inputs in ten, 1.5 times on the others, and no feature distinguishes them. So some folds
+/// decide, and the heuristic never does: the default promise is dropped.
 #[test]
 fn a_default_promise_that_leaves_no_decision_is_dropped() {
     let run = Run::new();

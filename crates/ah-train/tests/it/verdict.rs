@@ -21,7 +21,7 @@ enum Kind {
     Corner,
     /// As [`Gain`](Self::Gain), where one time in 25 is up to four times as long as its features say.
     Rare,
-    /// The same with noise of 20 % and eight choices, of which six are copies of `a`.
+    /// The same with noise of 20 % and eight choices; six are copies of `a`.
     Noisy,
 }
 

@@ -9,7 +9,7 @@ use super::metadata::{Metadata, differences};
 /// The version of what a GPU can do: 8.9, 9.0. It is a whole number on some devices only.
 const CAPABILITY: &str = DEVICE_FEATURES[6];
 
-/// A device that logs were measured on, or several that the features known of all devices do not tell apart.
+/// A device that logs were measured on, or several that no feature known of all devices distinguishes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedDevice {
     /// Their names; for a log of PyTorch the capability.
@@ -93,7 +93,7 @@ pub(super) fn extend(schema: &mut Schema, metadata: &mut Metadata, names: &[&str
 }
 
 /// Returns the devices, each once, and those that agree in these features as one.
-pub(super) fn told_apart(devices: &[LoggedDevice], names: &[&str]) -> Vec<LoggedDevice> {
+pub(super) fn distinguishable(devices: &[LoggedDevice], names: &[&str]) -> Vec<LoggedDevice> {
     let mut found: Vec<LoggedDevice> = Vec::new();
     for (at, device) in devices.iter().enumerate() {
         if devices[..at].contains(device) {

@@ -108,7 +108,7 @@ fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result
         return Err(Error::TooLittle(format!("{}: {why}", first_path.display())));
     }
     let devices =
-        if names.is_empty() { devices[..1].to_vec() } else { devices::told_apart(&devices, &names) };
+        if names.is_empty() { devices[..1].to_vec() } else { devices::distinguishable(&devices, &names) };
     Ok(merger.finish(devices))
 }
 

@@ -8,7 +8,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 /// A choice of `mm`: a way to compute `c = a · b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatMul {
-    /// The crate `gemm`, of which `gemm-f32` is the part for this type, on the calling thread.
+    /// The crate `gemm`, by its part for this type, `gemm-f32`, on the calling thread.
     Gemm,
     /// The same on all threads of the current rayon pool.
     GemmOnAllThreads,

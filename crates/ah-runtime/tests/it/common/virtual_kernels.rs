@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use ah_runtime::Scalar;
-use ah_runtime::multi_kernel::{Builder, Event};
+use ah_runtime::multi_kernel::{Event, MultiKernelBuilder};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 
 thread_local! {
@@ -54,7 +54,7 @@ pub fn virtual_time(run: &mut dyn FnMut()) -> f64 {
     CLOCK.get() - begin
 }
 
-pub fn decision() -> ah_runtime::Builder {
+pub fn decision() -> ah_runtime::AutoHeuristicBuilder {
     AutoHeuristic::builder("pad_mm")
         .numerical("m")
         .numerical("k")
@@ -63,17 +63,17 @@ pub fn decision() -> ah_runtime::Builder {
 }
 
 /// Returns `orig` and `pad` with this decision point.
-pub fn two_at(decision: ah_runtime::Builder) -> Builder<Kernel> {
+pub fn two_at(decision: ah_runtime::AutoHeuristicBuilder) -> MultiKernelBuilder<Kernel> {
     let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", 1, orig as Kernel);
     builder.kernel("pad", 1, pad).timer(virtual_time)
 }
 
-pub fn two(environment: Environment) -> Builder<Kernel> {
+pub fn two(environment: Environment) -> MultiKernelBuilder<Kernel> {
     two_at(decision().environment(environment))
 }
 
 /// Returns `orig` and `pad` without an environment and without files.
-pub fn plain() -> Builder<Kernel> {
+pub fn plain() -> MultiKernelBuilder<Kernel> {
     two(Environment::default()).no_cache()
 }
 

@@ -1,0 +1,71 @@
+//! The few lines that end a training or an evaluation.
+
+mod figures;
+mod notes;
+mod promise;
+mod verdict;
+mod words;
+
+use std::fmt::Write as _;
+
+use ah_model::Objective;
+use serde_json::{Value, json};
+
+use super::{loss, sizes};
+use crate::judge::{BaselineComparison, DeviceReport};
+use crate::train::TrainedModel;
+
+pub(super) use figures::unknown;
+pub use notes::{notes, training_notes};
+pub use promise::evidence;
+pub use verdict::verdict;
+
+/// Returns the summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
+/// why there is none, and the size that is taken.
+pub fn trained(trained: &TrainedModel) -> String {
+    let (model, comparison) = (&trained.model, &trained.held_out.evaluation.comparison);
+    let mut text = verdict(trained);
+    text +=
+        &figures::figures(model.purpose.objective, "held-out", comparison, trained.on_new_groups.as_ref());
+    for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
+        let _ = writeln!(
+            text,
+            "{device}: loses {} on {} held-out inputs if it had never been measured, {} learned there (always deciding).",
+            loss(never_measured.slowdown),
+            never_measured.inputs,
+            loss(learned_there.slowdown),
+        );
+    }
+    text += &promise::promise_line(trained);
+    text += &sizes::taken(trained);
+    text
+}
+
+/// Returns the figures of a training, for programs.
+pub fn json(trained: &TrainedModel) -> Value {
+    let (model, held_out) = (&trained.model, &trained.held_out);
+    json!({
+        "heuristic": model.heuristic,
+        "optimization": model.optimization,
+        "objective": model.purpose.objective,
+        "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
+        "inputs": held_out.train_inputs + held_out.evaluation.comparison.model.inputs,
+        "leaves": model.leaf_count(),
+        "parameters": model.provenance.parameters,
+        "metrics": model.provenance.metrics,
+        "promise": model.promise,
+        "sizes": trained.ladder,
+        "seconds": trained.duration.as_secs_f64(),
+        "warnings": trained.warnings,
+        "notes": training_notes(trained, true),
+        "constant": trained.constant(),
+        "on_new_groups": trained.on_new_groups,
+        "verdict": trained.verdict,
+        "summary": self::trained(trained),
+    })
+}
+
+/// Returns the summary of an evaluation of a model that was learned for this objective.
+pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
+    format!("{name}: {}", figures::figures(objective, "logged", comparison, None))
+}

@@ -1,0 +1,141 @@
+//! The promise of a training in words, and the evidence for it.
+
+use std::fmt::Write as _;
+
+use ah_model::Promise;
+
+use super::words::{inputs, name};
+use crate::data::{LEAST_MS, Shared};
+use crate::params::SplitBy;
+use crate::promise::NewGroups;
+use crate::promise::calibrate::default_inputs;
+use crate::report::{loss, percent};
+use crate::train::{NoPromise, TrainedModel};
+
+/// Returns the promise, or why there is none.
+pub fn promise_line(trained: &TrainedModel) -> String {
+    let held_out = &trained.held_out;
+    let fallback = name(&held_out.evaluation.comparison.always_fallback.choice);
+    let inputs = inputs(trained);
+    let kept = || {
+        let Some(promise) = &trained.model.promise else { return String::new() };
+        // The training part promises the same, and has fewer inputs, of which `groups` of all count.
+        let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
+        let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
+        let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
+        let stricter = match is_loose {
+            true if needed > inputs => format!("\n1 % needs about {needed} inputs."),
+            // It had room for a stricter one.
+            true => format!("\nFor less it would take only {fallback}."),
+            false => String::new(),
+        };
+        format!("{}{stricter}\n", promised(promise, &fallback))
+    };
+    let groups = trained.on_new_groups.as_ref();
+    let few = |counted| match counted == inputs {
+        true => format!("{inputs} inputs are too few"),
+        false => {
+            let why = groups.map_or("weights".to_owned(), |groups| groups.shared.words());
+            format!("{inputs} inputs count as {counted} ({why}), which are too few")
+        }
+    };
+    // A person measures groups, such as files.
+    let measure = |needed: usize| match groups.filter(|groups| groups.shared != Shared::Stretch) {
+        Some(NewGroups { groups, .. }) => format!("{needed} ({} groups)", (needed * groups).div_ceil(inputs)),
+        None => needed.to_string(),
+    };
+    match trained.no_promise {
+        // The first line says that the fallback alone keeps it.
+        None | Some(NoPromise::Unkept) => kept(),
+        Some(NoPromise::NotAsked) => {
+            "No promise was asked for: it declines only what it does not know.\n".into()
+        }
+        Some(NoPromise::NoFallback) => "No promise without a fallback (--fallback CHOICE).\n".into(),
+        Some(NoPromise::Estimates) => String::from(
+            "No promise: the inputs time few of the choices, and a promise must not rest on estimates. Time the kept choices on \
+             all inputs.\n",
+        ),
+        Some(NoPromise::TooFew { inputs: counted, needed, asked: false }) => {
+            let always = if trained.constant().is_some() { "; " } else { ". It always decides; " };
+            format!("No promise: {}{always}measure about {} for one.\n", few(counted), measure(needed))
+        }
+        Some(NoPromise::TooFew { inputs: counted, needed, asked: true }) => format!(
+            "{} for the promise. Measure about {}, or accept the risk with --max-risk none.\n",
+            few(counted),
+            measure(needed)
+        ),
+        Some(NoPromise::OnlyFallback(share)) => {
+            let share = percent(share);
+            format!("No promise: only {fallback} would keep one (--max-risk {share}%). It always decides.\n")
+        }
+    }
+}
+
+/// Returns a promise in one sentence.
+fn promised(promise: &Promise, fallback: &str) -> String {
+    format!(
+        "Promise: at most {} % are > {} % (and {} ns) slower than {} ({} % sure).",
+        percent(promise.target),
+        percent(promise.limit - 1.0),
+        LEAST_MS * 1e6,
+        name(fallback),
+        percent(promise.confidence),
+    )
+}
+
+/// Returns the evidence behind a training's figures: what it was judged on, and what its promise rests on.
+pub fn evidence(trained: &TrainedModel) -> String {
+    let held_out = &trained.held_out;
+    let what = match trained.plan.test_split {
+        SplitBy::Input | SplitBy::Device | SplitBy::Groups => "inputs",
+        SplitBy::Dims => "dimensions",
+    };
+    let mut text = format!(
+        "Held-out {what}: learned from {} inputs, judged on {} others.\n",
+        held_out.train_inputs, held_out.evaluation.comparison.model.inputs,
+    );
+    if let Some(by_input) = &held_out.by_input {
+        let _ = writeln!(
+            text,
+            "With single inputs held out, always deciding: loses {}.",
+            loss(by_input.slowdown)
+        );
+    }
+    if let Some(portfolio) = &trained.portfolio {
+        let _ = writeln!(
+            text,
+            "Keeps {} of {} choices (`--max-choices`); the best of them loses {} on the training part.",
+            portfolio.choices.len(),
+            held_out.evaluation.table.choices.len(),
+            loss(portfolio.slowdown),
+        );
+    }
+    if let Some(promise) = &trained.model.promise {
+        text += &promise_evidence(promise, trained);
+    }
+    text
+}
+
+/// Returns the promise, the evidence for it, and its limits.
+fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
+    let model = &trained.model;
+    let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
+    format!(
+        "Promise (a cross-validated estimate): with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % and {} ns slower than {fallback}.\n\
+         {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\
+         The promise does not cover other shapes, devices or drivers. {:.1} % of the held-out inputs are outside \
+         the training range of their leaf.\n",
+        percent(p.confidence),
+        percent(p.target),
+        p.inputs,
+        p.groups,
+        percent(p.limit - 1.0),
+        LEAST_MS * 1e6,
+        p.violations,
+        p.inputs,
+        p.clear,
+        p.runs,
+        p.mode,
+        trained.held_out.evaluation.comparison.model.outside * 100.0,
+    )
+}

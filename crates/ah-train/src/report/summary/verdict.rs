@@ -1,0 +1,92 @@
+//! The first line of a summary: what to do.
+
+use super::words::{inputs, name, single};
+use crate::judge::{Advice, Gain, Reason, Verdict};
+use crate::report::loss;
+use crate::train::TrainedModel;
+
+/// Returns what to do: a line, or two where more is to be measured.
+pub fn verdict(trained: &TrainedModel) -> String {
+    let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
+    let Verdict { advice, reason, choices, gain } = &trained.verdict;
+    let heuristic = &model.heuristic;
+    let all = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", ");
+    let of = all.rsplit_once(", ").map_or(all.clone(), |(others, last)| format!("{others} and {last}"));
+    let choice = single(choices);
+    let what = match trained.constant() {
+        Some(constant) => format!("always {}", name(constant)),
+        None => heuristic.clone(),
+    };
+    let shown = |gain: &Gain| {
+        let Gain { over, low, high, inputs, .. } = gain;
+        let over = single(&over.split(", else ").map(str::to_owned).collect::<Vec<_>>());
+        let inputs = counted(*inputs, "held-out input");
+        let digits = if high / low < 1.05 { 3 } else { 2 };
+        let [low, high] = [low, high].map(|times| format!("{times:.digits$}"));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        format!("{what} is {range} times as fast as always {over} on {inputs}")
+    };
+    let gained = gain.as_ref().map(shown).unwrap_or_default();
+    let until = format!("Until then, always take {choice}.");
+    let why = match (advice, reason) {
+        (Advice::Take, _) => {
+            return format!("Take {heuristic}, which chooses among {} choices {of}.\n", model.choices.len());
+        }
+        (Advice::MeasureMore, reason) => {
+            let (why, advice) = match reason {
+                Reason::Noise { repetitions, decided_on } => (
+                    format!(
+                        "runs of one choice differ by {}, and always {choice} loses only {}",
+                        loss(*repetitions),
+                        loss(*decided_on)
+                    ),
+                    "Measure longer, or on an idle machine. ".to_owned(),
+                ),
+                Reason::TooFewInputs { needed } => (
+                    format!(
+                        "{} are too few to show that a heuristic pays {of}",
+                        counted(inputs(trained), "input")
+                    ),
+                    format!("Measure at least {needed}. "),
+                ),
+                Reason::TooFewForPromise => {
+                    ("the inputs are too few for the promise".to_owned(), String::new())
+                }
+                Reason::Untimed => (
+                    format!("each input times few of the choices, so nobody knows what {heuristic} gains"),
+                    String::new(),
+                ),
+                Reason::GainIsNotShown { needed: Some(needed) } => {
+                    (gained, format!("About {needed} inputs would show it. "))
+                }
+                _ => (gained, String::new()),
+            };
+            return format!("Measure more: {why}.\n{advice}{until}\n");
+        }
+        (Advice::AlwaysTake, Reason::GainIsLittle) => gained,
+        (Advice::AlwaysTake, _) => {
+            // Without boosters, the first choice that is allowed is the one that a program takes which names what it offers.
+            let offered =
+                model.tree.leaves().find_map(|(_, leaf)| leaf.ranking.iter().find(|ranked| ranked.allowed));
+            let offered = offered.map(|ranked| name(model.choice_name(ranked.choice)));
+            match (offered.filter(|offered| *offered != choice), reason) {
+                (Some(faster), _) => {
+                    return format!(
+                        "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
+                         there (ah-codegen --with ranked), as in these figures.\n"
+                    );
+                }
+                (_, Reason::PromiseUnkept) => {
+                    format!("nothing else keeps the promise {of}; --max-risk none learns without one")
+                }
+                _ => format!("no heuristic pays {of} here"),
+            }
+        }
+    };
+    format!("Always take {choice}: {why}.\n")
+}
+
+/// Returns a number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -123,7 +123,10 @@ fn devices_that_cannot_be_told_apart_are_refused() {
     for (args, part) in [
         (&["100.txt", "a.txt"][..], "autoheuristic_rs.device.name"),
         (&["100.txt", "b.txt"], "autoheuristic_rs"),
-        (&["100.txt", "--test-split", "device"], "expected logs of two devices or more, found one"),
+        (
+            &["100.txt", "--test-split", "device"],
+            "to hold out a device: expected logs of two or more, found one",
+        ),
     ] {
         let (code, stdout, stderr) = run.train(args);
         assert!(code != 0 && stdout.is_empty() && stderr.contains(part), "{args:?}: {stderr}");

@@ -101,6 +101,8 @@ mod tests {
             y in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
         ) {
             prop_assume!(!x.is_nan() && !y.is_nan());
+            // The bucket of the least numbers above 0 shares the hash of 0; their guards differ.
+            prop_assume!(!x.is_subnormal() && !y.is_subnormal());
             for treatment in [Dimension::Exact, Dimension::Dynamic].map(Treatment::Number) {
                 let guard = treatment.guard(Scalar::Number(x)).unwrap();
                 prop_assert!(guard.holds(Scalar::Number(x)), "{guard:?}");

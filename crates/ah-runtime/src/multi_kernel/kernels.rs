@@ -87,19 +87,16 @@ impl<F> MultiKernel<F> {
         failure: fn(&R) -> Option<String>,
         agrees: Agrees<'_, R>,
     ) -> R {
-        let kernel = match self.picker.known(values) {
-            Some(kernel) => kernel,
-            None => {
-                let attempt = &mut |kernel: usize, runs: u32| {
-                    let mut call = || succeeded(call(&self.functions[kernel]), failure);
-                    timed(&self.picker.timer, || {
-                        (1..runs).try_for_each(|_| call().map(drop))?;
-                        call()
-                    })
-                };
-                self.missed(values, self.picker.policy, attempt, agrees)
-            }
-        };
+        let kernel = self.picker.known(values).unwrap_or_else(|| {
+            let attempt = &mut |kernel: usize, runs: u32| {
+                let mut call = || succeeded(call(&self.functions[kernel]), failure);
+                timed(&self.picker.timer, || {
+                    (1..runs).try_for_each(|_| call().map(drop))?;
+                    call()
+                })
+            };
+            self.missed(values, self.picker.policy, attempt, agrees)
+        });
         let fallback = self.picker.fallback();
         if kernel != fallback {
             match caught(|| call(&self.functions[kernel])) {
@@ -123,19 +120,16 @@ impl<F> MultiKernel<F> {
         mut call: impl FnMut(&F, &mut A) -> R,
         agrees: Agrees<'_, A>,
     ) -> R {
-        let kernel = match self.picker.known(values) {
-            Some(kernel) => kernel,
-            None => {
-                let attempt = &mut |kernel: usize, _: u32| {
-                    let mut clone = input.clone();
-                    let call = || succeeded(call(&self.functions[kernel], &mut clone), R::failure);
-                    timed(&self.picker.timer, call).map(|(ms, _)| (ms, clone))
-                };
-                // Each run needs a fresh input, so one run makes a sample.
-                let policy = TimingPolicy { min_sample_ms: 0.0, ..self.picker.policy };
-                self.missed(values, policy, attempt, agrees)
-            }
-        };
+        let kernel = self.picker.known(values).unwrap_or_else(|| {
+            let attempt = &mut |kernel: usize, _: u32| {
+                let mut clone = input.clone();
+                let call = || succeeded(call(&self.functions[kernel], &mut clone), R::failure);
+                timed(&self.picker.timer, call).map(|(ms, _)| (ms, clone))
+            };
+            // Each run needs a fresh input, so one run makes a sample.
+            let policy = TimingPolicy { min_sample_ms: 0.0, ..self.picker.policy };
+            self.missed(values, policy, attempt, agrees)
+        });
         let mut call = || call(&self.functions[kernel], input);
         if kernel == self.picker.fallback() {
             return call();

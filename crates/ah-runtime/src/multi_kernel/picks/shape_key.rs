@@ -26,8 +26,8 @@ pub enum Dimension {
     Dynamic,
 }
 
-/// The bits of a number above 0 that all numbers of a bucket (above, up_to] share, once 1 is subtracted: a bucket ends at each
-/// power of two.
+/// A bucket ends at each power of two. All its numbers (above, up_to] have the same exponent once 1 is subtracted from their bits;
+/// the exponent lies above this many bits.
 const SHIFT: u32 = f64::MANTISSA_DIGITS - 1;
 
 /// Returns the bucket of this number, which must be above 0. The last one ends at infinity.

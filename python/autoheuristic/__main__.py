@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--log", type=Path, help="where the times go [MODULE.KERNEL.txt]")
     command.add_argument("--out", type=Path, help="where the heuristic goes [beside the source]")
     command.add_argument("--same-bits", action="store_true", help="pick only among configurations of equal outputs")
-    command.add_argument("--invariant", action="append", default=[], metavar="FEATURE", help="a class over all values of it")
+    command.add_argument("--invariant", action="append", default=[], metavar="FEATURE", help="one class for all values")
     _seconds(command)
     command.set_defaults(run=_tune)
 

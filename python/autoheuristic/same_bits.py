@@ -26,13 +26,13 @@ Times = Mapping[tuple[Value, ...], Mapping[str, float]]
 def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     """Rewrites a log so that only picks of equal bits can be learned from it: those of the class that loses least.
 
-    With invariant features all classes stay, and each value of the other features that the log has with two values of the
+    With invariant features all classes stay. Each value of the other features that the log has with two values of the
     invariant ones takes its best class; elsewhere the class that loses least on all inputs is taken.
 
     Returns what to print, and what the heuristic gets.
 
     Raises:
-        MeasureError: An invariant feature is none of the log, or no two configurations give the same bits on all inputs.
+        MeasureError: An invariant feature is none of the log, or no two configurations agree on all inputs.
     """
     found, digests = Log.read(log), _digests(bits)
     if unknown := [name for name in invariant if name not in found.features]:

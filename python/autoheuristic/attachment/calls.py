@@ -1,7 +1,7 @@
 """The journal of an attached program: one line for each new input of each kernel, with who chose, and why.
 
-Where no heuristic decided, a line describes the call: shapes, strides and types of the tensors, the other arguments, the
-grid. ``replay`` makes these calls again and measures them.
+Where no heuristic decided, a line describes the call: shapes, strides and types of the tensors, the other arguments,
+the grid. ``replay`` makes these calls again and measures them.
 """
 
 from __future__ import annotations

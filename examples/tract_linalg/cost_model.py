@@ -195,10 +195,11 @@ class Processor:
         names = {kernel.choice(): name for kernel, name in self.shipped.kernels.items()}
         [rows] = (of["rows"] for of in costs["classes"])
         choices = [choice for choice in model["choices"] if choice in rows]
+        # In the order of the code: leaves of the tree with the same factors are one there.
+        table = re.search(r"static FACTORS.*?= \[\n(.*?)^\];", code, re.DOTALL | re.MULTILINE)[1]
         leaves = [
-            {model["choices"][entry[0]]: entry[1] for entry in node["ranking"]}
-            for node in model["tree"]
-            if "ranking" in node
+            dict(zip(model["choices"], map(str.strip, row.split(","))))
+            for row in re.findall(r"\[(.*?)\]", table, re.DOTALL)
         ]
         leaf, *helpers = leaf_and_helpers(code.split("\npub mod decide")[0])
         return "\n".join(
@@ -220,7 +221,7 @@ class Processor:
                 "        leaf,",
                 "        factors: &[",
                 *(
-                    f"            &[{', '.join(str(float(factors[choice])) for choice in choices)}],"
+                    f"            &[{', '.join(factors[choice] for choice in choices)}],"
                     for factors in leaves
                 ),
                 "        ],",

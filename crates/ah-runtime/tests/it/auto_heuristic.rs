@@ -279,7 +279,7 @@ fn a_reload_during_the_first_read_of_a_folder_is_not_lost() {
         std::fs::write(&path, &second).unwrap();
         reload_models();
     };
-    *logger::AT_LINE.lock().unwrap() = Some((loaded, Box::new(replace)));
+    *logger::AT_LINE.lock().unwrap() = Some(logger::Action { text: loaded, run: Box::new(replace) });
     let mut environment = Environment::default();
     environment.model_folders = vec![folder.path().to_owned()];
     let auto = builder().environment(environment).build().unwrap();

@@ -51,7 +51,7 @@ impl Sources {
     /// Returns the module and the name of the item that a path leads to, seen from a module; `None` outside this crate.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, String)> {
         let (first, rest) = path.split_first()?;
-        let child = [module, &[first.clone()]].concat();
+        let child = [module, std::slice::from_ref(first)].concat();
         match first.as_str() {
             "crate" => self.find(&[], rest),
             "self" => self.find(module, rest),

@@ -4,8 +4,14 @@ use std::sync::{Mutex, Once};
 
 pub static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What the logger does once, at the first line that contains this text.
-pub static AT_LINE: Mutex<Option<(String, Box<dyn FnOnce() + Send>)>> = Mutex::new(None);
+/// What the logger does once.
+pub static AT_LINE: Mutex<Option<Action>> = Mutex::new(None);
+
+pub struct Action {
+    /// It runs at the first line that contains this text.
+    pub text: String,
+    pub run: Box<dyn FnOnce() + Send>,
+}
 
 struct Logger;
 
@@ -16,10 +22,10 @@ impl log::Log for Logger {
 
     fn log(&self, record: &log::Record<'_>) {
         let line = format!("{}: {}", record.level(), record.args());
-        let action = AT_LINE.lock().unwrap().take_if(|(text, _)| line.contains(&*text));
+        let action = AT_LINE.lock().unwrap().take_if(|action| line.contains(&action.text));
         LINES.lock().unwrap().push(line);
-        if let Some((_, run)) = action {
-            run();
+        if let Some(action) = action {
+            (action.run)();
         }
     }
 

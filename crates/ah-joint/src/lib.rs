@@ -9,6 +9,7 @@
 mod boost;
 mod columns;
 pub mod cost_fit;
+mod errors;
 mod fields;
 pub mod growth;
 mod levels;
@@ -17,6 +18,8 @@ mod numbers;
 mod rows;
 mod tilings;
 
+pub use boost::{BoostedTree, Boosting};
+pub use errors::Errors;
 pub use fields::are_common as have_fields;
 pub use levels::Timing;
 pub use model::JointModel;

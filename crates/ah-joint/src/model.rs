@@ -3,21 +3,22 @@
 use ah_model::{ChoiceId, Value};
 use ah_types::random;
 
-use crate::boost::{BoostedTrees, Boosting};
+use crate::boost::BoostedTree;
 use crate::columns::{Coding, Numbers};
 use crate::fields;
 use crate::levels::{Timing, effects};
 use crate::numbers::numbers;
-use crate::rows::{Coded, thinned, weight};
+use crate::rows::{Coded, boosting, thinned, weight};
 use crate::tilings;
 
 /// Most timings to learn from.
 const MAX_ROWS: usize = 150_000;
-/// With 60 trees of rate 0.2 and 120 focused ones of 0.12, predictions near the best err by 0.053 instead of 0.047 in log time
-/// (all cells of an H100's log, docs/laboratory.md).
-const BROAD: Boosting =
-    Boosting { trees: 100, leaves: 48, min_rows: 10, rate: 0.05, row_share: 0.6, column_share: 0.7 };
-const FOCUSED: Boosting = Boosting { trees: 200, ..BROAD };
+/// Broad trees, and trees that focus on the fast choices. With 60 of rate 0.2 and 120 of 0.12, predictions near the best err by 0.053
+/// instead of 0.047 in log time (all cells of an H100's log, docs/laboratory.md).
+const TREES: [u64; 2] = [100, 200];
+const LEAVES: usize = 48;
+const RATE: f64 = 0.05;
+const ROW_SHARE: f64 = 0.6;
 
 /// A learned joint model.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct JointModel {
     numbers: Numbers,
     coding: Coding,
     /// The broad trees, then those that focus on the fast choices.
-    trees: [BoostedTrees; 2],
+    trees: Vec<BoostedTree>,
 }
 
 impl JointModel {
@@ -40,11 +41,14 @@ impl JointModel {
         let kept = thinned(&finite, MAX_ROWS, seed);
         let columns = tilings::columns(&numbers, &kept, seed);
         let coded = Coded::new(columns, &numbers, &kept);
+        let log_times: Vec<f64> = kept.iter().map(|timing| timing.log_time).collect();
+        let [broad, focused] = TREES.map(|trees| boosting(trees, LEAVES, RATE, ROW_SHARE));
         let even = vec![1; kept.len()];
-        let broad = BROAD.fit(&coded, &coded.targets, &even, random::mix(seed, 10));
-        let weights = coded.weights(&broad.predicted, &broad.residuals);
-        let focused = FOCUSED.fit(&coded, &broad.residuals, &weights, random::mix(seed, 1));
-        Self { numbers, coding: coded.coding, trees: [broad.trees, focused.trees] }
+        let (mut trees, left) =
+            coded.fit(&broad, log_times.iter().copied(), even, random::mix(seed, 10));
+        let weights = coded.weights(&log_times, &left);
+        trees.extend(coded.fit(&focused, left.into_iter(), weights, random::mix(seed, 1)).0);
+        Self { numbers, coding: coded.coding, trees }
     }
 
     /// Returns the predicted log times of choices on an input, less the input's own level.
@@ -52,8 +56,11 @@ impl JointModel {
         let rows: Vec<Vec<u16>> =
             choices.map(|choice| self.coding.codes(&self.numbers, input, choice.0)).collect();
         let mut sums = vec![0.0; rows.len()];
-        for trees in &self.trees {
-            sums.iter_mut().zip(trees.predict(&rows)).for_each(|(sum, predicted)| *sum += predicted);
+        // The outer loop is over the trees, as one tree fits into the cache and all do not.
+        for BoostedTree { splits, values } in &self.trees {
+            for (sum, codes) in sums.iter_mut().zip(&rows) {
+                *sum += values[splits.leaf(|column| codes[column])];
+            }
         }
         sums
     }

@@ -4,10 +4,9 @@
 //! with `ln(size * ceil(x / size) / x)`. Nobody names the field that cuts a number, so each field is tried on each number.
 //! Trees on a part of the timings show which columns are useful (docs/laboratory.md compares other columns).
 
-use crate::boost::Boosting;
 use crate::columns::{Column, Factor, Numbers};
 use crate::levels::Timing;
-use crate::rows::{Coded, thinned};
+use crate::rows::{Coded, boosting, thinned};
 use ah_types::random;
 
 /// Timings to try columns on.
@@ -19,16 +18,17 @@ const MAX_SIZES: usize = 12;
 /// Most columns: those that lower the error of the trial trees most.
 const MAX_COLUMNS: usize = 28;
 
-const TRIAL: Boosting =
-    Boosting { trees: 40, leaves: 31, min_rows: 10, rate: 0.2, row_share: 1.0, column_share: 0.7 };
-
 /// Returns the columns of the joint model: those that trial trees use most.
 pub fn columns(numbers: &Numbers, timings: &[Timing], seed: u64) -> Vec<Column> {
     let trial = thinned(timings, ROWS, random::mix(seed, 2));
     let coded = Coded::new(candidates(numbers), numbers, &trial);
-    let trees = TRIAL.fit(&coded, &coded.targets, &vec![1; trial.len()], seed).trees;
-    let mut columns: Vec<(f64, Column)> =
-        trees.gains(coded.coding.width()).into_iter().zip(coded.coding.columns).collect();
+    let targets = trial.iter().map(|timing| timing.log_time);
+    let (trees, _) = coded.fit(&boosting(40, 31, 0.2, 1.0), targets, vec![1; trial.len()], seed);
+    // How much the splits on each column lower the squared error.
+    let mut gains = vec![0.0; coded.coding.columns.len()];
+    let nodes = trees.iter().flat_map(|tree| &tree.splits.nodes);
+    nodes.for_each(|node| gains[node.column as usize] += node.gain);
+    let mut columns: Vec<(f64, Column)> = gains.into_iter().zip(coded.coding.columns).collect();
     columns.sort_by(|a, b| b.0.total_cmp(&a.0));
     columns.into_iter().take(MAX_COLUMNS).map(|(_, column)| column).collect()
 }

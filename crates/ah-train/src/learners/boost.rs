@@ -1,16 +1,13 @@
-//! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
-//! gradient boosting machine", 2001). A leaf has one score for each choice.
+//! Boosted trees ([`ah_joint::Boosting`]) beside or under a readable tree. A leaf has one score for each choice.
 
 use ah_model::math::{exp2, log2};
 use std::f64::consts::LN_2;
 
-use ah_joint::growth::{Codes, Limits, Tree, grow, part};
+use ah_joint::growth::{Limits, Tree};
+use ah_joint::{BoostedTree, Boosting, Errors};
 use ah_model::Objective;
-use ah_types::random;
-use rayon::prelude::*;
 use serde::Serialize;
 
-use super::errors::Errors;
 use crate::data::costs::Cost;
 use crate::data::{COST_ONE, Costs, FitRows};
 use crate::params::Size;
@@ -134,42 +131,31 @@ impl Boost {
 
     /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
     fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<Booster> {
-        // Without columns, as where every feature is constant, no tree can split.
-        let trees = if rows.columns.all.is_empty() { 0 } else { self.trees };
+        let boosting = Boosting {
+            trees: self.trees,
+            limits: Limits {
+                depth: self.max_depth,
+                leaves: self.max_leaves,
+                rows: self.min_samples_leaf,
+                gain: 1e-4,
+                shrinkage: 0.0,
+            },
+            rate: self.rate,
+            shrinkage: self.shrinkage,
+            column_share: self.column_share,
+            row_share: self.row_share,
+            new_column: self.new_column,
+        };
         let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
-        let mut codes: Vec<Codes<'_>> = few.codes();
-        codes.iter_mut().for_each(|codes| codes.worth = self.new_column);
-        let tree = |number: u64| {
-            let mut tree = self.grow(&codes, rows.inputs, &errors, number);
-            let leaf = |&input: &u32| few.leaf(&tree, input);
-            let leaves: Vec<usize> = rows.inputs.par_iter().with_min_len(1024).map(leaf).collect();
-            let means = errors.means(&leaves, tree.nodes.len(), self.shrinkage);
-            let numbers: Vec<i8> = means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();
-            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * unit).collect();
-            errors.subtract(&leaves, &values);
-            for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
-                codes[node.column as usize].worth = 1.0;
+        let rounded = |value: f64| f64::from(nearest(value, unit)) * unit;
+        let trees = boosting.fit(few.codes(), rows.inputs, &mut errors, 0, rounded);
+        let booster = |BoostedTree { mut splits, values }: BoostedTree| {
+            for node in splits.nodes.iter_mut().filter(|node| node.left > 0) {
                 node.limit = few.all[node.column as usize].before_merging(node.limit);
             }
-            Booster { splits: tree, rows: numbers }
+            Booster { splits, rows: values.into_iter().map(|value| nearest(value, unit)).collect() }
         };
-        (0..trees).map(tree).flat_map(Booster::parts).collect()
-    }
-
-    /// Grows a tree from a random part of the rows and columns.
-    fn grow(&self, codes: &[Codes<'_>], inputs: &[u32], errors: &Errors, number: u64) -> Tree {
-        let kept = part(codes.len(), self.column_share, random::mix(number, 0));
-        let picked = part(inputs.len(), self.row_share, random::mix(number, 1));
-        let picked_inputs: Vec<u32> = picked.iter().map(|&row| inputs[row as usize]).collect();
-        let limits = Limits {
-            depth: self.max_depth,
-            leaves: self.max_leaves,
-            rows: self.min_samples_leaf,
-            gain: 1e-4,
-            shrinkage: 0.0,
-        };
-        let sample = errors.sample(&picked);
-        grow(codes, kept, &picked_inputs, &sample, &limits)
+        trees.into_iter().map(booster).flat_map(Booster::parts).collect()
     }
 }
 
@@ -177,6 +163,7 @@ impl Boost {
 mod tests {
     use super::*;
     use crate::data::Columns;
+    use ah_types::random;
 
     #[test]
     fn columns_of_earlier_trees_are_preferred() {

@@ -6,12 +6,11 @@
 
 use std::sync::Arc;
 
-use ah_joint::growth::{Limits, Tree, grow};
+use ah_joint::growth::{Limits, Sample, Tree, grow};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::sample::sample;
 use super::{Learner, Residuals};
 use crate::data::costs::TEMPERATURE;
 use crate::data::{Costs, FitRows};
@@ -50,7 +49,7 @@ impl CostTree {
             targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
         };
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
-        let sample = sample(rows.inputs.par_iter().map(soft), targets.choices, &weights);
+        let sample = Sample::of_choices(rows.inputs.par_iter().map(soft), targets.choices, &weights);
         let limits = Limits {
             depth: self.max_depth,
             leaves: usize::MAX,

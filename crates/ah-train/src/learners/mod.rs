@@ -11,12 +11,10 @@
 mod boost;
 pub mod cost_formula;
 mod cost_tree;
-mod errors;
 mod learner;
 mod linfa_trees;
 mod registry;
 mod residual_tree;
-mod sample;
 mod tilings;
 
 pub use boost::{Boost, Residuals};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ah_joint::Errors;
 use ah_joint::growth::{Limits, grow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::errors::Errors;
 use super::{Learner, Residuals};
 use crate::data::{Costs, FitRows};
 use crate::tree::{FittedEnsemble, Scores};

@@ -1,12 +1,13 @@
 //! What boosted trees have left to learn: the error of each measured choice of each row.
 
-use ah_joint::growth::Sample;
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::sample::sample;
+use crate::growth::Sample;
 
 /// The errors of all rows. A choice that a row did not measure has none.
-pub(super) struct Errors {
+pub struct Errors {
     choices: usize,
     /// By row, where its errors begin, and the end of the last one.
     starts: Vec<usize>,
@@ -14,11 +15,13 @@ pub(super) struct Errors {
     errors: Vec<(u32, f64)>,
     /// By row.
     weights: Vec<u32>,
+    /// Neighbouring rows whose common level is not to be learned.
+    groups: Vec<Range<usize>>,
 }
 
 impl Errors {
     /// Collects the (choice, error) of each row and the weights of all rows.
-    pub(super) fn new<R: IntoIterator<Item = (u32, f64)>>(
+    pub fn new<R: IntoIterator<Item = (u32, f64)>>(
         choices: usize,
         rows: impl Iterator<Item = R>,
         weights: Vec<u32>,
@@ -28,7 +31,32 @@ impl Errors {
             errors.extend(row);
             starts.push(errors.len());
         }
-        Self { choices, starts, errors, weights }
+        Self { choices, starts, errors, weights, groups: Vec::new() }
+    }
+
+    /// Returns the same errors, of which only the differences within each of these groups of rows count.
+    pub fn within(self, groups: Vec<Range<usize>>) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// Subtracts from each group its mean error.
+    pub(crate) fn centre(&mut self) {
+        for group in &self.groups {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for row in group.clone() {
+                let weight = f64::from(self.weights[row]);
+                let of_row = &self.errors[self.starts[row]..self.starts[row + 1]];
+                sum += of_row.iter().map(|(_, error)| error * weight).sum::<f64>();
+                count += weight * of_row.len() as f64;
+            }
+            let rows = self.starts[group.start]..self.starts[group.end];
+            self.errors[rows].iter_mut().for_each(|(_, error)| *error -= sum / f64::max(count, 1.0));
+        }
+    }
+
+    /// Returns the errors that are left, row by row.
+    pub fn left(&self) -> impl Iterator<Item = f64> {
+        self.errors.iter().map(|(_, error)| *error)
     }
 
     fn row(&self, row: usize) -> &[(u32, f64)] {
@@ -37,7 +65,7 @@ impl Errors {
 
     /// Returns the weighted mean error of each choice in each leaf, drawn towards 0 as by `shrinkage` further inputs. `leaves`
     /// has the leaf of each row, one of `nodes` nodes.
-    pub(super) fn means(&self, leaves: &[usize], nodes: usize, shrinkage: f64) -> Vec<f64> {
+    pub fn means(&self, leaves: &[usize], nodes: usize, shrinkage: f64) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0); nodes * self.choices];
         for (row, (leaf, &weight)) in leaves.iter().zip(&self.weights).enumerate() {
             let sums = &mut sums[leaf * self.choices..][..self.choices];
@@ -52,7 +80,7 @@ impl Errors {
     }
 
     /// Subtracts from each row the values of its leaf.
-    pub(super) fn subtract(&mut self, leaves: &[usize], values: &[f64]) {
+    pub fn subtract(&mut self, leaves: &[usize], values: &[f64]) {
         for (row, leaf) in leaves.iter().enumerate() {
             let values = &values[leaf * self.choices..][..self.choices];
             for (choice, error) in &mut self.errors[self.starts[row]..self.starts[row + 1]] {
@@ -62,10 +90,10 @@ impl Errors {
     }
 
     /// Returns these rows for the search for splits.
-    pub(super) fn sample(&self, rows: &[u32]) -> Sample {
+    pub fn sample(&self, rows: &[u32]) -> Sample {
         let weights: Vec<u32> = rows.iter().map(|&row| self.weights[row as usize]).collect();
         let numbers = rows.par_iter().map(|&row| self.row(row as usize).iter().copied());
-        sample(numbers, self.choices, &weights)
+        Sample::of_choices(numbers, self.choices, &weights)
     }
 }
 

@@ -3,27 +3,32 @@
 
 use ah_types::random;
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::errors::Errors;
 use crate::growth::{Codes, Limits, Tree, grow, part};
 
 /// The parameters of boosted trees.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Boosting {
     /// The number of trees.
     pub trees: u64,
-    /// What limits each tree.
-    pub limits: Limits,
+    /// Most splits on a path.
+    pub max_depth: usize,
+    /// Fewest rows in a leaf.
+    pub min_samples_leaf: usize,
+    /// Most leaves.
+    pub max_leaves: usize,
     /// The share of a leaf's mean error that its values take back.
     pub rate: f64,
-    /// A leaf's values are drawn towards 0 as by rows of this weight.
-    pub shrinkage: f64,
     /// The share of the columns that grow a tree.
     pub column_share: f64,
-    /// The share of the rows that grow a tree.
-    pub row_share: f64,
     /// What a gain by a column counts that no earlier tree tests (Peter and others, "Cost efficient gradient boosting", 2017).
     pub new_column: f64,
+    /// The share of the rows that grow a tree.
+    pub row_share: f64,
+    /// A leaf's values are drawn towards 0 as by rows of this weight.
+    pub shrinkage: f64,
 }
 
 /// One of the trees.
@@ -49,13 +54,20 @@ impl Boosting {
         columns.iter_mut().for_each(|column| column.worth = self.new_column);
         // Without columns, as where every feature is constant, no tree can split.
         let trees = if columns.is_empty() { 0 } else { self.trees };
+        let limits = Limits {
+            depth: self.max_depth,
+            leaves: self.max_leaves,
+            rows: self.min_samples_leaf,
+            gain: 1e-4,
+            shrinkage: 0.0,
+        };
         let tree = |number: u64| {
             errors.centre();
             let draw = seed.wrapping_add(number);
             let kept = part(columns.len(), self.column_share, random::mix(draw, 0));
             let picked = part(inputs.len(), self.row_share, random::mix(draw, 1));
             let picked_inputs: Vec<u32> = picked.iter().map(|&row| inputs[row as usize]).collect();
-            let splits = grow(&columns, kept, &picked_inputs, &errors.sample(&picked), &self.limits);
+            let splits = grow(&columns, kept, &picked_inputs, &errors.sample(&picked), &limits);
             let leaf = |&input: &u32| splits.leaf(|column| columns[column].codes[input as usize]);
             let leaves: Vec<usize> = inputs.par_iter().with_min_len(1024).map(leaf).collect();
             let means = errors.means(&leaves, splits.nodes.len(), self.shrinkage);

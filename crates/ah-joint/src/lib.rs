@@ -2,8 +2,8 @@
 //!
 //! Choices named `KEY=VALUE_…` have fields (`fields`). The [`JointModel`] predicts the log time of any choice on any
 //! input, timed or not, from `columns` of both: numbers of the input, fields of the choice, and tile counts, which
-//! `tilings` finds. `ah-train` completes sparse logs with it. Its trees grow by the engine in [`growth`], as all trees of
-//! `ah-train` do.
+//! `tilings` finds. `ah-train` completes sparse logs with it. Its trees grow by the engine in [`growth`], and are boosted by
+//! [`Boosting`], as all trees of `ah-train` are.
 #![forbid(unsafe_code)]
 
 mod boost;

@@ -30,22 +30,32 @@ pub struct JointModel {
 }
 
 impl JointModel {
-    /// Learns from these timings, ascending by input. `inputs` are the features of all inputs.
-    pub fn fit(inputs: &[&[Value]], choices: &[String], timings: &[Timing], seed: u64) -> Self {
-        let finite: Vec<Timing> =
-            timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
+    /// Learns from these timings, ascending by input. `inputs` are the features of all inputs. The trees learn what `base` leaves: a
+    /// first guess of the log time of a choice on an input.
+    pub fn fit(
+        inputs: &[&[Value]],
+        choices: &[String],
+        timings: &[Timing],
+        base: impl Fn(u32, u32) -> f64,
+        seed: u64,
+    ) -> Self {
+        let is_finite = |timing: &Timing| timing.log_time.is_finite();
+        let finite: Vec<Timing> = timings.iter().copied().filter(is_finite).collect();
         let effects = effects(&finite, inputs.len(), choices.len());
         let mut fields = fields::columns(choices, &effects);
         fields.push(ranks(&effects));
         let numbers = Numbers { inputs: numbers(inputs), fields };
         let kept = thinned(&finite, MAX_ROWS, seed);
+        let log_times: Vec<f64> = kept.iter().map(|timing| timing.log_time).collect();
+        let of_base = |timing: &Timing| timing.log_time - base(timing.input, timing.choice);
+        let kept: Vec<Timing> =
+            kept.iter().map(|timing| Timing { log_time: of_base(timing), ..*timing }).collect();
         let columns = tilings::columns(&numbers, &kept, seed);
         let coded = Coded::new(columns, &numbers, &kept);
-        let log_times: Vec<f64> = kept.iter().map(|timing| timing.log_time).collect();
         let [broad, focused] = TREES.map(|trees| boosting(trees, LEAVES, RATE, ROW_SHARE));
         let even = vec![1; kept.len()];
         let (mut trees, left) =
-            coded.fit(&broad, log_times.iter().copied(), even, random::mix(seed, 10));
+            coded.fit(&broad, kept.iter().map(|timing| timing.log_time), even, random::mix(seed, 10));
         let weights = coded.weights(&log_times, &left);
         trees.extend(coded.fit(&focused, left.into_iter(), weights, random::mix(seed, 1)).0);
         Self { numbers, coding: coded.coding, trees }
@@ -67,16 +77,25 @@ impl JointModel {
 
     /// Returns the log times of choices on an input that timed some others, given with their log times; `None` where it timed
     /// none. Its level is the mean difference from the prediction, where choices near the best count most, as they do in learning.
-    pub fn estimates(&self, input: u32, timed: &[(ChoiceId, f64)], wanted: &[ChoiceId]) -> Option<Vec<f64>> {
-        let predicted = self.predict(input, timed.iter().map(|(choice, _)| *choice));
+    pub fn estimates(
+        &self,
+        input: u32,
+        timed: &[(ChoiceId, f64)],
+        wanted: &[ChoiceId],
+        base: impl Fn(u32, u32) -> f64,
+    ) -> Option<Vec<f64>> {
+        let predict = |choices: &[ChoiceId]| -> Vec<f64> {
+            let trees = self.predict(input, choices.iter().copied());
+            choices.iter().zip(trees).map(|(choice, left)| base(input, choice.0) + left).collect()
+        };
+        let predicted = predict(&timed.iter().map(|(choice, _)| *choice).collect::<Vec<_>>());
         let best = predicted.iter().copied().fold(f64::INFINITY, f64::min);
         let (mut sum, mut count) = (0.0, 0.0);
         for ((_, log_time), predicted) in timed.iter().zip(&predicted) {
             sum += weight(predicted - best) * (log_time - predicted);
             count += weight(predicted - best);
         }
-        let estimates = || self.predict(input, wanted.iter().copied()).into_iter().map(|x| sum / count + x);
-        (count > 0.0).then(|| estimates().collect())
+        (count > 0.0).then(|| predict(wanted).into_iter().map(|x| sum / count + x).collect())
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

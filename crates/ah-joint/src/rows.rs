@@ -9,11 +9,8 @@ use rayon::prelude::*;
 use crate::boost::{BoostedTree, Boosting};
 use crate::columns::{Coding, Column, Numbers};
 use crate::errors::Errors;
-use crate::growth::{Codes, Limits};
+use crate::growth::Codes;
 use crate::levels::Timing;
-
-/// A leaf's value is drawn towards 0 as by rows of this weight.
-const SHRINKAGE: f64 = 5.0;
 
 /// Log slowdowns from which on rows count least.
 const NEAR: f64 = 0.3;
@@ -40,10 +37,19 @@ pub struct Coded {
     groups: Vec<Range<usize>>,
 }
 
-/// Returns the parameters of so many trees of at most so many leaves.
-pub fn boosting(trees: u64, leaves: usize, rate: f64, row_share: f64) -> Boosting {
-    let limits = Limits { depth: usize::MAX, leaves, rows: 10, gain: 0.0, shrinkage: SHRINKAGE };
-    Boosting { trees, limits, rate, shrinkage: SHRINKAGE, column_share: 0.7, row_share, new_column: 1.0 }
+/// Returns the parameters of so many trees of at most so many leaves, each grown from this share of the rows.
+pub fn boosting(trees: u64, max_leaves: usize, rate: f64, row_share: f64) -> Boosting {
+    Boosting {
+        trees,
+        max_depth: usize::MAX,
+        min_samples_leaf: 10,
+        max_leaves,
+        rate,
+        column_share: 0.7,
+        new_column: 1.0,
+        row_share,
+        shrinkage: 5.0,
+    }
 }
 
 /// Rows that set the bounds of codes.

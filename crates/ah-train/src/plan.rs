@@ -216,9 +216,9 @@ fn boost(
         return Err(Error::parameter(field, "another learner than boosted", "boosted"));
     }
     let is_single = learner.row().boosting == Boosting::Never || excluding.is_some();
-    let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, takes_more);
-    let max_depth = given.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok((!is_single).then_some(Boost { max_depth, ..usual }))
+    let mut boost = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE, takes_more);
+    boost.trees.max_depth = given.max_depth.unwrap_or(usize::MAX).min(boost.trees.max_depth);
+    Ok((!is_single).then_some(boost))
 }
 
 /// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the

@@ -49,6 +49,7 @@ impl Prepared {
                 dataset.groups = groups;
             }
             dataset.warnings.extend(joint::without_fields(&dataset));
+            dataset.warnings.extend(joint::not_estimated(&dataset));
         }
         let (learning, shipping) = match completed {
             Some(Completed { learning, shipping, warning, .. }) => {

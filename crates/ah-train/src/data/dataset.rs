@@ -241,6 +241,14 @@ impl Dataset {
         eligible
     }
 
+    /// Returns whether a condition is declared for a choice, or bounds on the features separate the inputs that time it from the others:
+    /// then it may be one that cannot run elsewhere.
+    pub fn is_bounded(&self, choice: ChoiceId) -> bool {
+        let schema = self.features.base();
+        self.eligible.contains_key(&choice)
+            || learned_eligible::condition(&self.table, &self.usable, schema, choice).is_some()
+    }
+
     /// Returns the features as ranked from these inputs, without these logged ones and those derived from them.
     pub fn ranked_without(&self, inputs: &[u32], left_out: &BTreeSet<usize>) -> RankedFeatures {
         // A row and its code share 32 bits while a tree grows.

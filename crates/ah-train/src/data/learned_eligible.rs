@@ -33,25 +33,26 @@ pub fn learn(
     schema: &Schema,
     declared: &BTreeMap<ChoiceId, Precondition>,
 ) -> BTreeMap<ChoiceId, Precondition> {
-    let mut timed: Vec<Vec<u32>> = vec![Vec::new(); table.choices.len()];
-    for &input in inputs {
-        let cells = table.cells(input).iter().filter(|cell| cell.time.is_finite());
-        cells.for_each(|cell| timed[cell.choice.index()].push(input));
-    }
+    let mut timed = vec![0; table.choices.len()];
+    let cells = inputs.iter().flat_map(|&input| table.cells(input)).filter(|cell| cell.time.is_finite());
+    cells.for_each(|cell| timed[cell.choice.index()] += 1);
+    let is_learned = |(choice, timed): &(ChoiceId, usize)| {
+        *timed >= LEAST_TIMED && !table.is_rare(*choice) && !declared.contains_key(choice)
+    };
+    let learned = (0_u32..).map(ChoiceId).zip(timed).filter(is_learned);
+    learned.filter_map(|(choice, _)| Some((choice, condition(table, inputs, schema, choice)?))).collect()
+}
+
+/// Returns a condition that separates the inputs with a time of a choice from those without one, if bounds do.
+pub fn condition(table: &Table, inputs: &[u32], schema: &Schema, choice: ChoiceId) -> Option<Precondition> {
+    let (timed, without): (Vec<u32>, Vec<u32>) =
+        inputs.iter().partition(|&&input| table.usable(input, choice).is_some());
     let values = |inputs: &[u32]| -> Vec<&[Value]> {
         inputs.iter().map(|&input| &*table.inputs[input as usize].values).collect()
     };
-    let condition = |(choice, timed): (ChoiceId, &Vec<u32>)| {
-        if timed.len() < LEAST_TIMED || table.is_rare(choice) || declared.contains_key(&choice) {
-            return None;
-        }
-        let without = inputs.iter().copied().filter(|input| timed.binary_search(input).is_err());
-        let bounds = separate(schema, &values(timed), values(&without.collect::<Vec<u32>>()))?;
-        let and = |a, b| Expr::binary(Binary::And, a, b);
-        let expression = bounds.into_iter().reduce(and)?.to_string();
-        Some((choice, Precondition::new(expression, schema).ok()?))
-    };
-    (0_u32..).map(ChoiceId).zip(&timed).filter_map(condition).collect()
+    let bounds = separate(schema, &values(&timed), values(&without))?;
+    let and = |a, b| Expr::binary(Binary::And, a, b);
+    Precondition::new(bounds.into_iter().reduce(and)?.to_string(), schema).ok()
 }
 
 /// Returns bounds that hold on all of `timed` and together on none of `without`.

@@ -45,7 +45,7 @@ pub enum Reason {
         /// What always taking the best single choice loses, as a slowdown.
         decided_on: f64,
     },
-    /// The log times few of the choices on each input, so nobody knows what a decision gains.
+    /// The log lacks times of the choices, so nobody knows what a decision gains.
     Untimed,
     /// Cross-validation found no heuristic that pays.
     NoHeuristicPays,

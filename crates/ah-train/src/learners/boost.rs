@@ -3,7 +3,7 @@
 use ah_model::math::{exp2, log2};
 use std::f64::consts::LN_2;
 
-use ah_joint::growth::{Limits, Tree};
+use ah_joint::growth::Tree;
 use ah_joint::{BoostedTree, Boosting, Errors};
 use ah_model::Objective;
 use serde::Serialize;
@@ -13,27 +13,12 @@ use crate::data::{COST_ONE, Costs, FitRows};
 use crate::params::Size;
 use crate::tree::{Booster, Boosters, FittedEnsemble, Scores, nearest};
 
-/// The parameters of boosted trees.
+/// Boosted trees whose rows hold whole numbers. A tree of more than 64 leaves becomes several [parts](Booster::parts).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Boost {
-    /// The number of trees.
-    pub trees: u64,
-    /// Most splits on a path.
-    pub max_depth: usize,
-    /// Fewest inputs in a leaf.
-    pub min_samples_leaf: usize,
-    /// Most leaves. A tree of more than 64 becomes several [parts](Booster::parts).
-    pub max_leaves: usize,
-    /// The share of a leaf's mean error that its scores take back.
-    pub rate: f64,
-    /// The share of the columns that grow a tree.
-    pub column_share: f64,
-    /// What a gain by a column counts that no earlier tree tests (Peter and others, "Cost efficient gradient boosting", 2017).
-    pub new_column: f64,
-    /// The share of the rows that grow a tree.
-    pub row_share: f64,
-    /// A leaf's scores are drawn towards 0 as by this many further inputs.
-    pub shrinkage: f64,
+    /// Their parameters.
+    #[serde(flatten)]
+    pub trees: Boosting,
     /// What a number of 1 in a row is worth: a power of two.
     pub unit: f64,
 }
@@ -56,27 +41,40 @@ impl Boost {
     /// every column that any tree tests, so those of earlier trees are preferred: of mixed_mm's 21 columns 16 remain, of mm's 27
     /// 18, and the loss is the same (docs/laboratory.md).
     pub const DEFAULT: Self = Self {
-        trees: 24,
-        max_depth: 12,
-        min_samples_leaf: 3,
-        max_leaves: 64,
-        rate: 0.2,
-        column_share: 0.6,
-        new_column: 0.4,
-        row_share: 0.8,
-        shrinkage: 1.0,
+        trees: Boosting {
+            trees: 24,
+            max_depth: 12,
+            min_samples_leaf: 3,
+            max_leaves: 64,
+            rate: 0.2,
+            column_share: 0.6,
+            new_column: 0.4,
+            row_share: 0.8,
+            shrinkage: 1.0,
+        },
         unit: 1.0 / 2048.0,
     };
 
     /// The parameters of the model that loses least, whatever its size: in the mean of 21 logs 0.20 points less than 24 trees
     /// (docs/laboratory.md).
-    pub const BEST: Self =
-        Self { trees: 192, rate: 0.05, unit: 1.0 / 8192.0, new_column: 1.0, ..Self::DEFAULT };
+    pub const BEST: Self = Self {
+        trees: Boosting { trees: 192, rate: 0.05, new_column: 1.0, ..Self::DEFAULT.trees },
+        unit: 1.0 / 8192.0,
+    };
 
     /// The parameters for a [large](crate::plan::LARGE) log, whose inputs trees of 64 leaves do not distinguish: with 192 of them the
     /// convolutions lose 0.3 points more always deciding and 0.6 with a promise of 1 %, and are learned in 1.2 times the time.
-    pub const LARGE: Self =
-        Self { trees: 48, max_depth: 20, max_leaves: 400, rate: 0.12, shrinkage: 0.3, ..Self::DEFAULT };
+    pub const LARGE: Self = Self {
+        trees: Boosting {
+            trees: 48,
+            max_depth: 20,
+            max_leaves: 400,
+            rate: 0.12,
+            shrinkage: 0.3,
+            ..Self::DEFAULT.trees
+        },
+        ..Self::DEFAULT
+    };
 
     /// Returns the parameters for a size of the model and a log that may be large.
     ///
@@ -87,7 +85,10 @@ impl Boost {
         match size {
             _ if is_large => Self::LARGE,
             Size::Best => Self::BEST,
-            _ if takes_more => Self { trees: 48, rate: 0.1, ..Self::DEFAULT },
+            _ if takes_more => {
+                let trees = Boosting { trees: 48, rate: 0.1, ..Self::DEFAULT.trees };
+                Self { trees, ..Self::DEFAULT }
+            }
             _ => Self::DEFAULT,
         }
     }
@@ -116,11 +117,11 @@ impl Boost {
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let errors = Errors::new(choices, rows.inputs.iter().map(row), weights.clone());
         let trees = match residuals {
-            None => self.trees(rows, errors, unit),
+            None => boosters(&self.trees, rows, errors, unit),
             Some(residuals) => {
-                let half = Self { trees: self.trees.div_ceil(2), ..self.clone() };
+                let half = Boosting { trees: self.trees.trees.div_ceil(2), ..self.trees.clone() };
                 let residuals = Errors::new(choices, residuals.into_iter(), weights);
-                [half.trees(rows, residuals, unit), half.trees(rows, errors, unit)].concat()
+                [boosters(&half, rows, residuals, unit), boosters(&half, rows, errors, unit)].concat()
             }
         };
         let boosters = Boosters { row_length: choices, unit, trees };
@@ -128,35 +129,20 @@ impl Boost {
         let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
         FittedEnsemble { scores, ..fitted }
     }
+}
 
-    /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
-    fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<Booster> {
-        let boosting = Boosting {
-            trees: self.trees,
-            limits: Limits {
-                depth: self.max_depth,
-                leaves: self.max_leaves,
-                rows: self.min_samples_leaf,
-                gain: 1e-4,
-                shrinkage: 0.0,
-            },
-            rate: self.rate,
-            shrinkage: self.shrinkage,
-            column_share: self.column_share,
-            row_share: self.row_share,
-            new_column: self.new_column,
-        };
-        let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
-        let rounded = |value: f64| f64::from(nearest(value, unit)) * unit;
-        let trees = boosting.fit(few.codes(), rows.inputs, &mut errors, 0, rounded);
-        let booster = |BoostedTree { mut splits, values }: BoostedTree| {
-            for node in splits.nodes.iter_mut().filter(|node| node.left > 0) {
-                node.limit = few.all[node.column as usize].before_merging(node.limit);
-            }
-            Booster { splits, rows: values.into_iter().map(|value| nearest(value, unit)).collect() }
-        };
-        trees.into_iter().map(booster).flat_map(Booster::parts).collect()
-    }
+/// Fits trees to these errors of the rows. The numbers of their nodes are worth `unit` each.
+fn boosters(trees: &Boosting, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<Booster> {
+    let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
+    let rounded = |value: f64| f64::from(nearest(value, unit)) * unit;
+    let booster = |BoostedTree { mut splits, values }: BoostedTree| {
+        for node in splits.nodes.iter_mut().filter(|node| node.left > 0) {
+            node.limit = few.all[node.column as usize].before_merging(node.limit);
+        }
+        Booster { splits, rows: values.into_iter().map(|value| nearest(value, unit)).collect() }
+    };
+    let fitted = trees.fit(few.codes(), rows.inputs, &mut errors, 0, rounded);
+    fitted.into_iter().map(booster).flat_map(Booster::parts).collect()
 }
 
 #[cfg(test)]
@@ -174,8 +160,9 @@ mod tests {
         let (ranked, inputs) = (Columns::from_numbers(&columns[..14], 256), Vec::from_iter(0..400));
         let rows = FitRows { columns: &ranked, inputs: &inputs };
         let tested = |new_column: f64| {
-            let boost = Boost { new_column, trees: 6, max_leaves: 8, ..Boost::DEFAULT };
-            let trees = boost.trees(&rows, Errors::new(1, (0..400).map(error), vec![1; 400]), boost.unit);
+            let Boost { trees, unit } = Boost::DEFAULT;
+            let few = Boosting { new_column, trees: 6, max_leaves: 8, ..trees };
+            let trees = boosters(&few, &rows, Errors::new(1, (0..400).map(error), vec![1; 400]), unit);
             let nodes = trees.iter().flat_map(|tree| &tree.splits.nodes).filter(|node| node.left > 0);
             nodes.map(|node| node.column).collect::<std::collections::BTreeSet<u32>>()
         };
@@ -191,10 +178,11 @@ mod tests {
         let rows = FitRows { columns: &ranked, inputs: &inputs };
         let numbers: Vec<i32> = (0..400).map(|row| (random::fraction(1, row) * 57.0) as i32 - 29).collect();
         // One tree tells all inputs apart.
-        let boost = Boost { trees: 1, max_leaves: 400, min_samples_leaf: 1, rate: 1.0, ..Boost::DEFAULT };
-        let boost = Boost { max_depth: 40, column_share: 1.0, row_share: 1.0, shrinkage: 0.0, ..boost };
-        let error = |row: usize| [(0, f64::from(numbers[row]) * boost.unit)];
-        let parts = boost.trees(&rows, Errors::new(1, (0..400).map(error), vec![1; 400]), boost.unit);
+        let Boost { trees, unit } = Boost::DEFAULT;
+        let one = Boosting { trees: 1, max_leaves: 400, min_samples_leaf: 1, rate: 1.0, ..trees };
+        let one = Boosting { max_depth: 40, column_share: 1.0, row_share: 1.0, shrinkage: 0.0, ..one };
+        let error = |row: usize| [(0, f64::from(numbers[row]) * unit)];
+        let parts = boosters(&one, &rows, Errors::new(1, (0..400).map(error), vec![1; 400]), unit);
         assert!(parts.len() > 6 && parts.iter().all(|part| part.splits.leaves() <= 64));
         for (input, number) in (0..).zip(&numbers) {
             let reached = parts.iter().map(|part| i32::from(part.rows[ranked.leaf(&part.splits, input)]));

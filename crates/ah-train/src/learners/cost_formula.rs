@@ -11,13 +11,13 @@ use ah_model::expr::{Binary, Comparison, Expr, Unary};
 use ah_model::{ChoiceId, CostClass, Costs, FeatureKind, Precondition};
 use rayon::prelude::*;
 
-use super::tilings::{Dimension, dimensions};
+use super::dimensions::{Dimension, dimensions};
 use crate::data::Dataset;
 
 /// The fewest inputs of a class with coefficients of its own.
 const MIN_CLASS: usize = 30;
 /// The fewest times of a choice to fit its own coefficients; with fewer it has those of all choices, times a factor.
-const MIN_TIMES: usize = 8;
+pub const MIN_TIMES: usize = 8;
 /// A residual of the logarithm counts at most this much.
 const MOST_RESIDUAL: f64 = 1.0;
 
@@ -56,15 +56,19 @@ pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -
 
 /// Returns by how much the log time of each timed choice of an input is above its cost.
 fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
-    let (table, logged) = (&dataset.table, dataset.features.base().len());
-    let values = &*table.inputs[input as usize].values;
-    let Some(class) = costs.class(values) else { return Vec::new() };
-    let cells = table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
+    let cells = dataset.table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
     let error = |(choice, time): (ChoiceId, f64)| {
-        let error = ln(time / costs.cost(&class.rows[choice.index()], values, logged));
+        let error = ln(time / cost(dataset, costs, input, choice));
         (choice.0, if error.is_nan() { 0.0 } else { error })
     };
     cells.map(|cell| error((cell.choice, cell.time))).collect()
+}
+
+/// Returns the cost of a choice on an input; NaN where it has none.
+pub fn cost(dataset: &Dataset, costs: &Costs, input: u32, choice: ChoiceId) -> f64 {
+    let values = &*dataset.table.inputs[input as usize].values;
+    let logged = dataset.features.base().len();
+    costs.class(values).map_or(f64::NAN, |class| costs.cost(&class.rows[choice.index()], values, logged))
 }
 
 /// The terms of a formula.

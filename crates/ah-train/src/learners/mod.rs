@@ -11,19 +11,19 @@
 mod boost;
 pub mod cost_formula;
 mod cost_tree;
+mod dimensions;
 mod learner;
 mod linfa_trees;
 mod registry;
 mod residual_tree;
-mod tilings;
 
 pub use boost::{Boost, Residuals};
 pub use cost_tree::CostTree;
+pub use dimensions::dimensions;
 pub use learner::Learner;
 pub use linfa_trees::LinfaTrees;
 pub use registry::Boosting;
 pub use residual_tree::ResidualTree;
-pub use tilings::dimensions;
 
 #[cfg(test)]
 #[path = "../../tests/unit/linfa_traps.rs"]

@@ -162,6 +162,46 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
     assert!(mean <= 1.035, "{mean}");
 }
 
+/// A program that names no choices takes only those that are expected, so a choice with a few times was never taken.
+#[test]
+fn a_choice_that_was_added_later_is_learned_from_a_few_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(9);
+    let is_usual =
+        |tile: &&Tile| tile.k == 64.0 && tile.stages == 4.0 && tile.warps == 8.0 && tile.m <= 128.0;
+    let tiles: Vec<Tile> = Tile::all().iter().filter(is_usual).copied().collect();
+    let [shapes, fresh] = [200, 300].map(|count| shapes(count, &mut random));
+    // The choice that wins most was added last.
+    let fastest = |shape: &[f64; 3]| {
+        (0..tiles.len()).min_by(|&a, &b| tiles[a].time(*shape).total_cmp(&tiles[b].time(*shape))).unwrap()
+    };
+    let wins = |at: &usize| shapes.iter().filter(|shape| fastest(shape) == *at).count();
+    let late = (0..tiles.len()).max_by_key(wins).unwrap();
+    let (mut log, mut truth) = (Product::new(&tiles), Product::new(&tiles));
+    for (at, shape) in shapes.iter().enumerate() {
+        let timed = tiles.iter().enumerate().filter(|(choice, _)| *choice != late || at % 10 == 0);
+        timed.for_each(|(_, tile)| log.add(*shape, tile, tile.time(*shape) / 1000.0));
+    }
+    for shape in fresh {
+        tiles.iter().for_each(|tile| truth.add(shape, tile, tile.time(shape) / 1000.0));
+    }
+    let [log, truth] = [log.write(&folder, "log.txt"), truth.write(&folder, "truth.txt")];
+    let trained = learn(log.clone());
+    assert!(trained.warnings.iter().any(|text| text.contains(&tiles[late].name())), "{:?}", trained.warnings);
+    let summary = ah_train::report::summary::trained(&trained);
+    assert!(summary.contains("What it loses is not known"), "{summary}");
+    let judged =
+        evaluate(&trained.model, std::slice::from_ref(&truth), None, false).unwrap().comparison.model;
+    println!("loses {:.4}, naming no choices {:.4}", judged.slowdown, judged.plain_slowdown);
+    assert!(judged.plain_slowdown < 1.05 && judged.plain_untimed == 0, "{judged:?}");
+    // A promise must not rest on estimates.
+    let fallback = Some(tiles[(late + 1) % tiles.len()].name());
+    let with_fallback = train(&Params { fallback, ..Params::new(vec![log], "T") }).unwrap();
+    assert!(with_fallback.held_out.evaluation.comparison.timed.is_none());
+    let warns = |text: &String| text.contains("must not rest on estimates");
+    assert!(with_fallback.warnings.iter().any(warns), "{:?}", with_fallback.warnings);
+}
+
 /// Boosted trees in Python take as long as a product here; one tree takes a third of a microsecond.
 #[test]
 fn a_sparse_table_has_trees_of_a_few_sizes_in_python() {

@@ -53,7 +53,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
                     ("the inputs are too few for the promise".to_owned(), String::new())
                 }
                 Reason::Untimed => (
-                    format!("each input times few of the choices, so nobody knows what {heuristic} gains"),
+                    format!("the inputs lack times of the choices, so nobody knows what {heuristic} gains"),
                     String::new(),
                 ),
                 Reason::GainIsNotShown { needed: Some(needed) } => {

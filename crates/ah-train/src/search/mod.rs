@@ -2,7 +2,6 @@
 //!
 //! The size of the model, boosted trees included, is chosen under the promise ([`crate::promise::ladder`]).
 
-pub mod clusters;
 pub mod configuration;
 pub mod cross_validation;
 pub mod dependence;

@@ -6,7 +6,7 @@ use ah_model::math::log2;
 const WIDE: f64 = 8.0;
 
 /// Returns a number in units of its range from the 5th to the 95th percentile; `None` if it does not vary.
-pub fn in_ranges(mut values: Vec<f64>) -> Option<Vec<f64>> {
+pub(super) fn in_ranges(mut values: Vec<f64>) -> Option<Vec<f64>> {
     let range = |values: &[f64]| {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -24,7 +24,7 @@ pub fn in_ranges(mut values: Vec<f64>) -> Option<Vec<f64>> {
 
 /// Returns the cluster of each row: two rows are near where no column differs by more than `reach`. Rows are sorted by the first
 /// column, so it should have many values.
-pub fn clusters(columns: &[Vec<f64>], reach: f64) -> Vec<u64> {
+pub(super) fn clusters(columns: &[Vec<f64>], reach: f64) -> Vec<u64> {
     let Some((first, rest)) = columns.split_first() else { return Vec::new() };
     let mut order: Vec<usize> = (0..first.len()).collect();
     order.sort_by(|&a, &b| first[a].total_cmp(&first[b]));

@@ -1,0 +1,273 @@
+//! Finds groups: inputs that share something that no feature says, such as the levels of one file, or the batch sizes of one shape.
+//!
+//! Held out one by one, the other inputs of a group stay behind and give the answer away: losses look smaller than on new groups, and
+//! a promise takes copies for evidence. Groups count for the promise, for the noise of a comparison, and for the loss on new groups.
+//! Sizes are compared on single inputs.
+//!
+//! Columns that determine each other and recur, as `size` and `lines` of a file, name one thing, whatever its times are: of
+//! 24 files none may be slow, and the 25th is. Other candidates recur too: most of their inputs have a fellow, and there are far fewer
+//! groups than in a log whose columns are shuffled, while all combinations of the factors of a grid occur. Such a candidate counts where
+//! the inputs of a group share most of the error of a tree that never saw the group ([`evidence`]).
+
+mod by_columns;
+mod clusters;
+mod column;
+mod evidence;
+mod groups;
+mod nearness;
+mod stretches;
+
+use by_columns::{entity, sets};
+use column::{MANY_VALUES, columns, recurring};
+use evidence::Evidence;
+use groups::Candidate;
+use nearness::near;
+use stretches::stretches;
+
+use crate::data::{Costs, Dataset, Groups, Shared};
+
+/// It errs this many times as much on the groups of a coarser set of columns: fellows of the finer groups gave the answer away. Of
+/// shapes in two types and five batch sizes, two groups of one shape are rarely in one fold.
+const MORE_BY_COARSER: f64 = 1.2;
+/// Below this many independent groups a single column is a factor: whoever measured chose its values, and the promise is for these.
+const LEAST_OF_COLUMN: f64 = 20.0;
+
+/// The dependence that a log shows.
+#[derive(Clone, Debug, Default)]
+pub struct Dependence {
+    /// The groups that count.
+    pub groups: Option<Groups>,
+    /// A sentence about a column of few values, on whose other values a tree loses more, where nothing is a group.
+    pub factor: Option<String>,
+}
+
+/// Finds the dependence of a dataset's inputs: columns that determine each other; else the finest set of columns that counts, unless a
+/// tree errs much more on the groups of a coarser one; else clusters; or stretches of the log where these are fewer.
+pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
+    let costs = Costs::new(&dataset.table, None).saturated();
+    let columns = columns(dataset);
+    let mut factor = None;
+    let mut counted = |candidate: Candidate| {
+        let evidence = Evidence::new(dataset, &costs, &candidate.keys, seed);
+        match &candidate.shared {
+            _ if !evidence.counts() => None,
+            Shared::Columns(names) if names.len() == 1 && evidence.independent < LEAST_OF_COLUMN => {
+                factor = columns.iter().find(|column| column.name == names[0]);
+                None
+            }
+            _ => Some((evidence, candidate)),
+        }
+    };
+    let recurring = recurring(&columns);
+    let mut by_errors = |candidates: Vec<Candidate>| {
+        let coarser = |finer: (Evidence, Candidate), next: (Evidence, Candidate)| {
+            if next.0.square > MORE_BY_COARSER * finer.0.square { next } else { finer }
+        };
+        let found = candidates.into_iter().filter_map(&mut counted).reduce(coarser);
+        found.map(|(evidence, candidate)| (evidence.independent, candidate))
+    };
+    let by_features = entity(&recurring)
+        .or_else(|| by_errors(sets(recurring.clone(), columns.len() == 1)))
+        .or_else(|| by_errors(near(&columns)));
+    let by_time = stretches(dataset, &costs, &columns, seed);
+    let fewest = by_features.into_iter().chain(by_time).min_by(|a, b| a.0.total_cmp(&b.0));
+    let groups = fewest.map(|(_, Candidate { keys, shared })| {
+        let mut of_table = vec![u64::MAX; dataset.table.inputs.len()];
+        dataset.usable.iter().zip(keys).for_each(|(&input, key)| of_table[input as usize] = key);
+        Groups { keys: of_table.into(), shared }
+    });
+    let factor = factor.filter(|column| (column.is_number || column.distinct >= MANY_VALUES) && groups.is_none()).map(|column| {
+        format!(
+            "the log has {} values of {}, and they recur: all figures, and a promise, are for these values. Measure others if the \
+             program meets others",
+            column.distinct, column.name
+        )
+    });
+    Dependence { groups, factor }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::groups::sizes_of;
+    use super::*;
+    use crate::params::Params;
+
+    /// Returns a number from 0 to 1 that follows no rule.
+    fn random(at: usize, of: u64) -> f64 {
+        ah_types::random::fraction(of, at as u64)
+    }
+
+    /// Finds the dependence of a log of these columns: `input` returns the values, and how many times as long as `old` the choice
+    /// `new` takes.
+    fn dependence(columns: &[&str], inputs: usize, input: impl Fn(usize) -> (Vec<f64>, f64)) -> Dependence {
+        let mut log = format!(
+            "{{\"name\": \"own\", \"shared_memory\": 0, \"device_capa\": [0, 0], \"numerical_features\": {columns:?}, \
+             \"categorical_features\": []}}\n{},choice,feedback\n",
+            columns.join(",")
+        );
+        for at in 0..inputs {
+            let (values, time) = input(at);
+            let text = values.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+            let noise = 1.0 + 0.01 * random(at, 99);
+            let _ = writeln!(log, "{text},old,1\n{text},new,{}", time * noise);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.txt");
+        std::fs::write(&path, log).unwrap();
+        find(&Dataset::read(&Params::new(vec![path], "T")).unwrap(), 0)
+    }
+
+    /// The time of a group: it follows no feature.
+    fn of_group(group: usize) -> f64 {
+        0.5 + random(group, 7)
+    }
+
+    fn named(names: &[&str]) -> Option<Shared> {
+        Some(Shared::Columns(names.iter().map(|name| (*name).to_owned()).collect()))
+    }
+
+    #[test]
+    fn few_files_at_many_levels_are_groups() {
+        let file = |at: usize| {
+            let values = [1, 2, 3].map(|of| random(at / 50, of)).to_vec();
+            ([values, vec![(1000.0 * random(at, 4)).ceil()]].concat(), of_group(at / 50))
+        };
+        let found = dependence(&["size", "entropy", "lines", "level"], 1200, file);
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["size", "entropy", "lines"]));
+    }
+
+    #[test]
+    fn columns_that_determine_each_other_are_groups_where_no_group_is_slow() {
+        let file = |at: usize| ([1, 2].map(|of| random(at / 50, of)).to_vec(), 0.7);
+        let found = dependence(&["size", "entropy", "level"], 1200, |at| {
+            let (values, time) = file(at);
+            ([values, vec![random(at, 4)]].concat(), time)
+        });
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["size", "entropy"]));
+        // Matrices that are mostly square, in several densities.
+        let matrix = |at: usize| {
+            let rows = (1000.0 * random(at / 5, 1)).floor();
+            let columns = if (at / 5).is_multiple_of(10) { rows + 500.0 } else { rows };
+            (vec![rows, columns, random(at, 2)], 0.7)
+        };
+        assert!(dependence(&["rows", "columns", "density"], 800, matrix).groups.is_none());
+    }
+
+    #[test]
+    fn groups_that_differ_little_are_groups() {
+        // Of shapes of powers of two no number determines another; they differ by up to 2 %.
+        let shape = |at: usize| {
+            let power = |of| f64::from(1 << (8.0 * random(at / 10, of)) as u32);
+            let values = vec![power(1), power(2), power(3), (at % 10) as f64];
+            (values, 0.7 + 0.02 * (of_group(at / 10) - 1.0))
+        };
+        let found = dependence(&["m", "n", "k", "batch"], 1200, shape);
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["m", "n", "k"]));
+    }
+
+    #[test]
+    fn settings_may_be_any_columns() {
+        // Two columns name the group, in five batch sizes and two types; or three numbers are free.
+        let variant = |at: usize| {
+            let (group, copy) = (at / 10, at % 10);
+            (
+                vec![random(group, 1), f64::from(1 << (copy / 2)), random(group, 2), (copy % 2) as f64],
+                of_group(group),
+            )
+        };
+        let found = dependence(&["m", "batch", "n", "type"], 600, variant);
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["m", "n"]));
+        let free = |at: usize| {
+            let values =
+                [random(at, 3), random(at / 20, 1), random(at, 4), random(at / 20, 2), random(at, 5)];
+            (values.to_vec(), of_group(at / 20))
+        };
+        let found = dependence(&["a", "m", "b", "n", "c"], 600, free);
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["m", "n"]));
+    }
+
+    #[test]
+    fn inputs_that_are_near_in_all_numbers_are_groups() {
+        // In a run all numbers are near, or grow and shrink together.
+        for together in [false, true] {
+            let run = |at: usize| {
+                let scale = 0.8 + 0.4 * random(at, 4);
+                let value = |of: u64| match (random(at / 30, of), together) {
+                    (base, true) => base * scale,
+                    (base, false) => base + 0.01 * random(at, 10 + of),
+                };
+                ([1, 2, 3].map(value).to_vec(), of_group(at / 30))
+            };
+            let found = dependence(&["a", "b", "c"], 720, run);
+            assert_eq!(found.groups.map(|groups| groups.shared), Some(Shared::Nearness), "{together}");
+        }
+    }
+
+    #[test]
+    fn short_runs_whose_numbers_grow_together_are_groups() {
+        let run = |at: usize| {
+            let scale = 0.8 + 0.4 * random(at, 4);
+            ([1, 2, 3].map(|of| scale * random(at / 12, of)).to_vec(), of_group(at / 12))
+        };
+        let found = dependence(&["a", "b", "c"], 1200, run).groups.unwrap();
+        let count = sizes_of(&found.keys).groups;
+        assert!(found.shared == Shared::Nearness && (90..=110).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn runs_are_groups_where_few_are_slow_and_a_tree_errs_differently_within_them() {
+        for stream in 22..28 {
+            let time = |run| {
+                let slow = random(run, stream) < 0.06;
+                (if slow { 1.25 } else { 0.7 }) * (0.15 * (random(run, stream + 100) - 0.5)).exp()
+            };
+            let run = |at: usize| {
+                let scale = 0.8 + 0.4 * random(at, stream + 200);
+                ([1, 2, 3, 4].map(|of| scale * random(at / 12, stream + 1000 * of)).to_vec(), time(at / 12))
+            };
+            let found = dependence(&["a", "b", "c", "d"], 1200, run).groups;
+            assert_eq!(found.map(|groups| groups.shared), Some(Shared::Nearness), "{stream}");
+        }
+    }
+
+    #[test]
+    fn times_that_change_along_the_log_are_groups() {
+        let time = |stretch: usize| {
+            move |at: usize| ([1, 2].map(|of| random(at, of)).to_vec(), of_group(at / stretch))
+        };
+        let found = dependence(&["a", "b"], 800, time(40)).groups.unwrap();
+        assert_eq!(found.shared, Shared::Stretch);
+        let count = sizes_of(&found.keys).groups;
+        assert!((12..=40).contains(&count), "{count}");
+        assert!(dependence(&["a", "b"], 800, time(1)).groups.is_none());
+        // In a sorted table neighbours are near in features.
+        let sorted =
+            |at: usize| (vec![at as f64, random(at, 2)], if (at / 40).is_multiple_of(2) { 0.5 } else { 1.5 });
+        assert!(dependence(&["a", "b"], 800, sorted).groups.is_none());
+    }
+
+    #[test]
+    fn a_column_of_few_values_is_a_factor() {
+        // Half of the inputs have the share 0 or 1, as lists that are sorted.
+        let input = |at: usize| {
+            let share = [0.0, 1.0, (random(at, 2) * 32.0).round() / 32.0, 0.5][at % 4];
+            let length = (random(at, 1) * 20.0).exp2().floor();
+            let time = if share == 0.0 || share == 1.0 { 0.5 } else { 0.9 + share * length.log2() / 20.0 };
+            (vec![length, share], time)
+        };
+        let found = dependence(&["length", "share"], 800, input);
+        assert!(found.groups.is_none(), "{:?}", found.groups.map(|groups| groups.shared));
+    }
+
+    #[test]
+    fn a_grid_has_no_groups() {
+        let input = |at: usize| {
+            let values = [at % 8, at / 8 % 10, at / 80].map(|x| f64::from(1 << x));
+            let time = if values[0] * values[1] > values[2] * 16.0 { 0.6 } else { 1.4 };
+            (values.to_vec(), time)
+        };
+        assert!(dependence(&["m", "n", "k"], 800, input).groups.is_none());
+    }
+}

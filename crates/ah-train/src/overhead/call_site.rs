@@ -140,34 +140,28 @@ impl CallSite {
     pub fn note(&self) -> Option<String> {
         if self.is_guess && self.targets.iter().any(|target| target.asks_each_run()) {
             return Some(format!(
-                "the log names no device, so a decision counts only where it takes longer than the choice, as beside a GPU; where a \
-                 CPU runs the choices, --target {} counts all of its time, and --runs-per-decision N its share where the answer is kept",
+                "the log names no device: a decision counts as beside a GPU, only where it outlasts the choice. --target {} counts all of \
+                 it, --runs-per-decision N its share",
                 self.targets[0].name()
             ));
         }
         let languages = decision_time::by_our_table(&self.targets, &self.decision_ns);
         let unit = (!languages.is_empty()).then(|| {
-            format!(
-                "the log has no time of a decision in {} (decision_ns), so a table of another machine prices it; ah-collect \
-                 and the Python worker log it",
-                listed(languages)
-            )
+            format!("the log has no decision_ns, so a table prices decisions in {}", listed(languages))
         });
         // Who measures in Rust reads fields.
         let features = self.of_features().filter(|_| unit.is_some() || self.reading_ms() > 0.0);
-        unit.into_iter().chain(features).reduce(|unit, features| format!("{unit}; {features}"))
+        unit.into_iter().chain(features).reduce(|unit, features| format!("{unit}, and {features}"))
     }
 
-    /// Returns a sentence for the user where the log does not say how long its features take.
+    /// Returns a clause for the user where the log does not say how long its features take.
     fn of_features(&self) -> Option<String> {
         let name = self.untimed.first()?;
         let counted = match self.reading_ms() {
-            0.0 => "nothing; a program that computes them waits longer".to_owned(),
-            ms => format!("{:.0} ns (a.shape[0], str(a.dtype))", ms * 1e6),
+            0.0 => "nothing".to_owned(),
+            ms => format!("{:.0} ns", ms * 1e6),
         };
-        Some(format!(
-            "reading the features counts as {counted}: --feature-ns {name}=20,... says what it takes"
-        ))
+        Some(format!("reading the features counts as {counted} (--feature-ns {name}=20,...)"))
     }
 }
 

@@ -75,6 +75,7 @@ impl Footprint {
             columns: (boosters.slots.len() * boosters.trees.div_ceil(BLOCK)) as f64,
             rows: (boosters.trees * boosters.row_length.div_ceil(LANES)) as f64,
             terms: boosters.terms as f64,
+            logarithms: if boosters.trees > 0 { boosters.costs as f64 } else { 0.0 },
             ..VisitedParts::default()
         };
         let mut paths = vec![of_boosters; nodes];
@@ -110,7 +111,8 @@ struct Boosted {
     row_length: usize,
     /// By column that they test, its slot.
     slots: Vec<usize>,
-    /// The terms of the formula under them, of all choices, and the slots that they read.
+    /// The costs of the formula under them, one for each choice, all of their terms, and the slots that they read.
+    costs: usize,
     terms: usize,
     formula_reads: BTreeSet<usize>,
 }
@@ -121,7 +123,7 @@ impl Boosted {
         let Some(costs) = formula else { return Self::default() };
         let choices = costs.classes.first().map_or(0, |class| class.rows.len());
         let formula_reads = costs.reads(features.base().len());
-        Self { terms: choices * costs.terms.len(), formula_reads, ..Self::default() }
+        Self { costs: choices, terms: choices * costs.terms.len(), formula_reads, ..Self::default() }
     }
 }
 

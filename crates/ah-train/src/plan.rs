@@ -141,6 +141,11 @@ impl TrainPlan {
         plan
     }
 
+    /// Returns whether the time of a decision counts where models are compared. With [`Size::Best`] only what they take counts.
+    pub fn counts_asking(&self) -> bool {
+        self.size != Size::Best
+    }
+
     /// Returns whether there is a promise to keep.
     pub fn promises(&self) -> bool {
         !self.looks.is_empty()

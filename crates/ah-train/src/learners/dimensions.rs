@@ -1,6 +1,9 @@
 //! Which field of the choices tiles which feature: `BLOCK_M` tiles `M`, and `mr` tiles `m`.
 
-use ah_model::{ChoiceId, FieldValue, fields};
+use std::collections::BTreeSet;
+
+use ah_model::expr::Expr;
+use ah_model::{ChoiceId, DerivedFeature, FieldValue, fields};
 
 use crate::data::Dataset;
 
@@ -51,6 +54,24 @@ pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
         dimensions.extend(others);
     }
     dimensions
+}
+
+/// Returns the padding waste of each tiled feature in tiles of each size: `ceil(m / 24) * 24 / m`.
+pub fn padding(dataset: &Dataset, inputs: &[u32]) -> Vec<DerivedFeature> {
+    let waste = |dimension: Dimension| {
+        let name = &dataset.features.base().features()[dimension.slot].name;
+        let name = Expr::Feature(name.clone()).to_string();
+        let sizes = dimension.tiles.map(|(_, sizes)| sizes).unwrap_or_default();
+        let sizes: BTreeSet<u64> =
+            sizes.into_iter().map(|size| size as u64).filter(|size| *size > 1).collect();
+        sizes.into_iter().map(move |size| {
+            let expression = format!("ceil({name} / {size}) * {size} / {name}");
+            let name =
+                if expression.contains('`') { expression.clone() } else { expression.replace(' ', "") };
+            DerivedFeature { name, expression }
+        })
+    };
+    dimensions(dataset, inputs).into_iter().flat_map(waste).collect()
 }
 
 /// Returns whether a field of this name tiles a feature, by both names.

@@ -19,7 +19,7 @@ mod residual_tree;
 
 pub use boost::{Boost, Residuals};
 pub use cost_tree::CostTree;
-pub use dimensions::dimensions;
+pub use dimensions::{dimensions, padding};
 pub use learner::Learner;
 pub use linfa_trees::LinfaTrees;
 pub use registry::Boosting;

@@ -1,7 +1,7 @@
 //! The ladder: models of a few sizes, from one leaf to boosted trees, compared on the inputs that folds hold out.
 //!
 //! Each rung is judged by its net loss: under the promise if there is one, and with the time of its decisions and of the
-//! features that it uses. The smallest rung is taken that loses little more than the best ([`Size`]), where a difference within
+//! features that it uses, except with [`Size::Best`], which compares the picks alone. The smallest rung is taken that loses little more than the best ([`Size`]), where a difference within
 //! the noise of the inputs is none. Boosted trees are not grown where a tree loses at most [`GOOD_ENOUGH`].
 
 use std::cell::OnceCell;
@@ -49,6 +49,8 @@ pub struct Rung {
     /// What it takes over the best choices, by the objective's mean over the inputs that folds hold out, which count as they are
     /// learned, with the decision and under the promise.
     pub slowdown: f64,
+    /// The same without the decision.
+    pub slowdown_of_picks: f64,
     /// How many times as fast as the fallback, with the decision.
     pub speedup: f64,
     /// The mean milliseconds that asking takes.
@@ -68,7 +70,7 @@ pub struct Ladder {
     pub rungs: Vec<Rung>,
     /// The position of the one that is taken.
     pub chosen: usize,
-    /// The most that a rung may lose to be as good as the best, as a slowdown.
+    /// The most that a rung may lose to be as good as the best, as a slowdown by what is compared.
     pub accepted: f64,
 }
 
@@ -103,7 +105,7 @@ struct Candidate<'c> {
     calibrated: Option<CalibratedMargin>,
     /// Its margin.
     margin: f64,
-    /// By decision, its cost at the margin.
+    /// By decision, its cost at the margin as it is compared, and their mean.
     costs: Vec<f64>,
     mean: f64,
     rung: Rung,
@@ -211,7 +213,8 @@ impl Recipe<'_> {
     /// Returns what a heuristic of this margin loses on groups that it never saw, by these decisions.
     fn on_new_groups(&self, by_group: &[JudgedInput], fallback: ChoiceId, margin: f64) -> Option<NewGroups> {
         let Dataset { table, groups, .. } = self.dataset;
-        let [costs, of_fallback] = [margin, NEVER].map(|margin| costs(by_group, table, fallback, margin));
+        let costs_at = |margin| costs(by_group, table, fallback, margin, Counted::WithAsking);
+        let [costs, of_fallback] = [margin, NEVER].map(costs_at);
         let inputs: Vec<u32> = by_group.iter().map(|judged| judged.input).collect();
         let keys = self.dataset.group_of(&inputs)?;
         let weights = weights(self.dataset, by_group);
@@ -234,8 +237,8 @@ impl Recipe<'_> {
         let Some(look) = look else {
             let decisions = &held_out.decisions;
             let weights = weights(self.dataset, decisions);
-            let mean_at =
-                |margin| mean(&costs(decisions, &self.dataset.table, folds.fallback, margin), &weights);
+            let (table, counted) = (&self.dataset.table, Counted::by(self.plan));
+            let mean_at = |margin| mean(&costs(decisions, table, folds.fallback, margin, counted), &weights);
             // A ranking has other uses.
             let never = self.plan.settings.ranking.is_none() && mean_at(ALWAYS) > mean_at(NEVER);
             return (None, if never { NEVER } else { ALWAYS });
@@ -284,10 +287,12 @@ impl<'c> Candidate<'c> {
         let held_out = folds.decide(recipe, fitted, most);
         let (calibrated, margin) = recipe.margin(folds, &held_out, look);
         let decisions = &held_out.decisions;
-        let costs_at = |margin| costs(decisions, &dataset.table, fallback, margin);
-        let (costs, weights) = (costs_at(margin), weights(dataset, decisions));
-        let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
-        let over_best = |cost| dataset.table.objective.over_best(cost);
+        let costs_of = |counted, margin| costs(decisions, &dataset.table, fallback, margin, counted);
+        let weights = weights(dataset, decisions);
+        let slowdown =
+            |counted, margin| dataset.table.objective.over_best(mean(&costs_of(counted, margin), &weights));
+        let (picks, asked) = (slowdown(Counted::Picks, margin), slowdown(Counted::WithAsking, margin));
+        let costs = costs_of(Counted::by(recipe.plan), margin);
         let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;
         let asking: f64 = decisions.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
@@ -295,13 +300,15 @@ impl<'c> Candidate<'c> {
             leaves: ensemble.tree.leaves(),
             boosted_trees: ensemble.boosters.trees.len(),
             on_formula: ensemble.formula.is_some(),
-            slowdown: over_best(mean_cost),
-            speedup: over_best(of_fallback) / over_best(mean_cost),
+            slowdown: asked,
+            slowdown_of_picks: picks,
+            speedup: slowdown(Counted::Picks, NEVER) / asked,
             asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
             most,
             decides: margin != NEVER,
         };
-        Self { configuration, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
+        let mean = mean(&costs, &weights);
+        Self { configuration, held_out, calibrated, margin, costs, mean, rung, fitted }
     }
 }
 
@@ -406,13 +413,38 @@ fn sizes(plan: &TrainPlan, whole: usize) -> Vec<Option<usize>> {
     }
 }
 
-/// Returns the costs by the objective where choices that save at least `margin` are taken, the decisions included.
-fn costs(held_out: &[JudgedInput], table: &Table, fallback: ChoiceId, margin: f64) -> Vec<f64> {
+/// What counts as the cost of a decision.
+#[derive(Clone, Copy)]
+enum Counted {
+    /// The time of what is taken.
+    Picks,
+    /// The time of the decision too.
+    WithAsking,
+}
+
+impl Counted {
+    /// Returns what counts where sizes are compared.
+    fn by(plan: &TrainPlan) -> Self {
+        if plan.counts_asking() { Self::WithAsking } else { Self::Picks }
+    }
+}
+
+/// Returns the costs by the objective where choices that save at least `margin` are taken.
+fn costs(
+    held_out: &[JudgedInput],
+    table: &Table,
+    fallback: ChoiceId,
+    margin: f64,
+    counted: Counted,
+) -> Vec<f64> {
     let cost = |judged: &JudgedInput| {
         let is_taken = judged.saved >= margin && margin < NEVER;
         let taken = if is_taken { judged.taken(fallback) } else { fallback };
         // A constant asks nothing.
-        let overhead = if margin == NEVER { Overhead::default() } else { judged.overhead };
+        let overhead = match counted {
+            Counted::WithAsking if margin < NEVER => judged.overhead,
+            _ => Overhead::default(),
+        };
         overhead.cost(table, judged.input, taken, fallback)
     };
     held_out.iter().map(cost).collect()

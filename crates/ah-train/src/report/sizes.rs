@@ -14,15 +14,22 @@ pub fn sizes(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, .. } = &trained.ladder;
     let by =
         if trained.model.purpose.objective == Objective::Total { " (by the root of their time)" } else { "" };
-    let mut text =
-        format!("Sizes on the inputs that cross-validation holds out{by}, the decision included:\n");
+    let compared = match trained.plan.counts_asking() {
+        true => "the decision included",
+        false => "compared by their picks alone",
+    };
+    let mut text = format!("Sizes on the inputs that cross-validation holds out{by}, {compared}:\n");
     let names: Vec<String> = rungs.iter().map(name).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
         let arrow = if at == *chosen { '>' } else { ' ' };
+        let picks = match trained.plan.counts_asking() {
+            true => String::new(),
+            false => format!("picks lose {}, ", loss(rung.slowdown_of_picks)),
+        };
         let _ = writeln!(
             text,
-            "{arrow} {name:width$}  loses {}, {:.3} times as fast, {}",
+            "{arrow} {name:width$}  {picks}loses {}, {:.3} times as fast, {}",
             loss(rung.slowdown),
             rung.speedup,
             decision(trained, rung),
@@ -38,7 +45,13 @@ pub fn taken(trained: &TrainedModel) -> String {
     let best = rungs.iter().min_by(|a, b| a.slowdown.total_cmp(&b.slowdown)).unwrap_or(rung);
     let why = match trained.plan.size {
         _ if rungs.len() == 1 => String::new(),
-        Size::Best => ", the best".to_owned(),
+        Size::Best if best.slowdown < rung.slowdown => format!(
+            ", whose picks lose least; with the time to decide it loses {} ({}: {})",
+            loss(rung.slowdown),
+            name(best),
+            loss(best.slowdown)
+        ),
+        Size::Best => ", whose picks lose least".to_owned(),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
         // People merge one tree.
         Size::Default if rung.boosted_trees == 0 && best.boosted_trees > 0 => {

@@ -22,6 +22,9 @@ const LEAST: f64 = 1e-4;
 /// Returns the slots of the logged features that cost more than they gain.
 pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32]) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
+    if !plan.counts_asking() {
+        return left_out;
+    }
     let mean_added = |overhead: Overhead| {
         let costs = training.iter().map(|&input| overhead.added(&dataset.table, input));
         costs.sum::<f64>() / training.len() as f64

@@ -35,8 +35,13 @@ fn log(inputs: std::ops::Range<u64>, most: f64) -> String {
 
 /// Returns the geometric mean of the time of the picks over the best on shapes from `least` to `most`.
 fn loss(model: &Model, least: f64, most: f64) -> f64 {
+    loss_on(model, |input| shape(input, least, most), time)
+}
+
+/// Returns the same on these shapes and times.
+fn loss_on(model: &Model, shape: impl Fn(u64) -> [u32; 3], time: impl Fn(usize, [u32; 3]) -> f64) -> f64 {
     let loss = |input| {
-        let shape = shape(input, least, most);
+        let shape = shape(input);
         let values: [Value; 3] = shape.map(Into::into);
         let picked = model.choose(&values).expect("it decides").choice;
         let (_, tiles) = model.choice_name(picked).split_once("_mr=").unwrap();
@@ -84,6 +89,34 @@ fn a_choice_that_few_inputs_time_is_taken_where_it_is_best() {
     let values: [Value; 3] = shape.map(|x: u32| x.into());
     let found = costs.cost(&costs.class(&values[..]).unwrap().rows[choice.index()], &values[..], 3);
     assert!((found / time(2, shape) - 1.0).abs() < 0.03, "{found} {}", time(2, shape));
+}
+
+/// A kernel that takes half the time where it has no rest, as one that stores whole tiles. With the padding waste as a column, boosted
+/// trees on a formula lose 0.4 instead of 3.8 %.
+#[test]
+fn the_best_size_sees_where_a_tile_has_no_rest() {
+    let shape = |input: u64| {
+        let [m, k, n] = shape(input, 3.0, 300.0);
+        [if input.is_multiple_of(2) { m } else { m.next_multiple_of(24) }, k, n]
+    };
+    let time = |choice: usize, shape: [u32; 3]| {
+        let whole = TILES[choice].0 == 24 && shape[0].is_multiple_of(24);
+        time(choice, shape) * if whole { 0.5 } else { 1.0 }
+    };
+    let row = |(input, choice): (u64, usize)| {
+        let (shape @ [m, k, n], (mr, nr)) = (shape(input), TILES[choice]);
+        let noise = 1.0 + 0.01 * random::fraction(100 + choice as u64, input);
+        format!("{m},{k},{n},kernel=a_mr={mr}_nr={nr},{}\n", time(choice, shape) * noise)
+    };
+    let rows = (0..100).flat_map(|input| (0..TILES.len()).map(move |choice| (input, choice)));
+    let run = Run::new();
+    run.write("train.txt", HEAD.to_owned() + &rows.map(row).collect::<String>());
+    run.learns(&["train.txt", "--size", "best", "--max-risk", "none"]);
+    let model = Model::read(&run.path("model.json")).unwrap();
+    let loss = loss_on(&model, shape, time);
+    assert!(loss < 1.01, "{loss}");
+    let is_waste = |name: &str| name.starts_with("ceil(") && name.ends_with("/m");
+    assert!(model.features.derived().iter().any(|(derived, _)| is_waste(&derived.name)));
 }
 
 #[test]

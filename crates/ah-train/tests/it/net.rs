@@ -66,6 +66,40 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     assert!(learn(&run, &["--target", "python"]).0.leaf_count() > 1);
 }
 
+/// `--size best` compares what is taken, whatever asking costs; the verdict counts it.
+#[test]
+fn the_best_size_has_the_best_picks_and_the_verdict_says_what_asking_costs() {
+    let run = Run::new();
+    run.write("train.txt", log(0.3, 0.0));
+    let asked = ["train.txt", "--target", "python", "--max-risk", "none"];
+    let (text, _) = run.learns(&asked);
+    assert!(text.starts_with("Always take left: no heuristic pays in Python here.\n"), "{text}");
+    let (text, _) = run.learns(&[&asked[..], &["--size", "best"]].concat());
+    let verdict = text.lines().next().unwrap();
+    assert!(verdict.starts_with("Always take left: T is 0."), "{text}");
+    assert!(verdict.contains("times as fast as always left on"), "{text}");
+    let size = text.lines().find(|line| line.starts_with("Size: ")).unwrap();
+    assert!(
+        size.contains("a decision")
+            && size.contains("whose picks lose least; with the time to decide it loses"),
+        "{size}"
+    );
+    // The picks alone: no other size loses less.
+    let (_, figures) = learn(&run, &[&asked[1..], &["--size", "best"]].concat());
+    let sizes = &figures["sizes"];
+    let picks = |rung: &serde_json::Value| rung["slowdown_of_picks"].as_f64().unwrap();
+    let rungs = sizes["rungs"].as_array().unwrap();
+    let chosen = &rungs[sizes["chosen"].as_u64().unwrap() as usize];
+    assert!(rungs.iter().all(|rung| picks(rung) >= picks(chosen)) && picks(chosen) < 1.02, "{sizes}");
+    // A feature that takes long is read if it improves the picks.
+    run.write("train.txt", log(20.0, 0.05));
+    let reads_hint = |flags: &[&str]| {
+        let (model, _) = learn(&run, &[&["--target", "rust", "--max-risk", "none"], flags].concat());
+        model.reads().contains(&1)
+    };
+    assert_eq!([reads_hint(&[]), reads_hint(&["--size", "best"])], [false, true]);
+}
+
 #[test]
 fn a_run_pays_its_share_of_a_decision_that_many_runs_keep() {
     let run = Run::new();
@@ -203,8 +237,8 @@ fn boosted_trees_are_not_grown_where_a_tree_is_good_enough() {
         rungs.iter().any(|rung| rung["boosted_trees"].as_u64() > Some(0))
     };
     assert!(!boosted(&[]));
-    // With a decision that takes time, no tree loses nothing.
-    assert!(boosted(&["--size", "best", "--target", "rust"]));
+    // Nor for the best picks, where a tree's lose nothing.
+    assert!(!boosted(&["--size", "best", "--target", "rust"]));
     assert!(!boosted(&["--size", "smallest"]));
 }
 
@@ -259,10 +293,7 @@ fn reading_what_python_passes_counts_unless_something_says_what_it_takes() {
     run.write("train.txt", log(20.0, 0.0));
     let (text, stderr) = run.learns(&["train.txt", "--target", "python"]);
     assert!(text.contains(" a decision, 46 ns of it to read the features)"), "{text}");
-    assert!(
-        stderr.contains("reading the features counts as 46 ns") && stderr.contains("--feature-ns x=20,..."),
-        "{stderr}"
-    );
+    assert!(stderr.contains("reading the features counts as 46 ns (--feature-ns x=20,...)"), "{stderr}");
     let (_, stderr) = run.learns(&["train.txt", "--target", "rust"]);
     assert!(stderr.contains("reading the features counts as nothing"), "{stderr}");
     let (text, stderr) = run.learns(&["train.txt", "--target", "python", "--feature-ns", "x=0"]);

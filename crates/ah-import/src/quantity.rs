@@ -201,6 +201,10 @@ impl Named {
             (Some(unit), _) if unit == Unit::S && before.is_some_and(is_amount) => {
                 quantity(Quantity::Rate(Rate::new(before.unwrap_or_default(), unit, column)))
             }
+            // Rows a second, or the seconds of all rows?
+            (Some(unit), _) if before.is_some_and(|counted| may_be_counted_in(counted, unit)) => {
+                Self::Question(format!("{}_{word}", before.unwrap_or_default()))
+            }
             (Some(unit), _) => quantity(Quantity::Time(unit)),
             (_, Some(rate)) => quantity(Quantity::Rate(rate)),
             _ if is_two_letters || is_in(&WORDS.no_times, last) => Self::Question(word.to_owned()),
@@ -220,6 +224,18 @@ fn is_amount(word: &str) -> bool {
     let lower = word.to_lowercase();
     word.len() > 1 && is_known
         || lower.ends_with('s') && (known_amount(word).is_some() || is_in(&WORDS.runs, &lower))
+}
+
+/// Returns whether a word before a unit of time may be what is counted in it: a plural or a short word before seconds (`rows_s`, `img_s`),
+/// and an amount before any unit (`ops_ms`). `kernels_ms` has the milliseconds of all kernels, and `times_s` seconds.
+fn may_be_counted_in(word: &str, unit: Unit) -> bool {
+    let lower = word.to_lowercase();
+    let is_plural = lower.len() > 2
+        && lower.ends_with('s')
+        && !["ss", "is", "us", "times", "timings", "durations", "latencies"]
+            .iter()
+            .any(|end| lower.ends_with(end));
+    is_amount(word) || unit == Unit::S && (is_plural || is_in(&WORDS.counted, &lower))
 }
 
 /// Returns whether a word in small letters is a statistic of times, and a time itself.
@@ -361,6 +377,10 @@ mod tests {
             ("run_s", 1e3),
             ("step_ms", 1.0),
             ("time in ms", 1.0),
+            ("kernels_ms", 1.0),
+            ("times_s", 1e3),
+            ("process_s", 1e3),
+            ("analysis_s", 1e3),
         ] {
             let found = Named::of(name);
             let is_right = matches!(&found, Named::Quantity(Quantity::Time(unit)) if unit.ms(1.0) == ms);
@@ -403,6 +423,8 @@ mod tests {
         for name in [
             "cycles", "gpu_ticks", "time (cyc)", "min", "time_min", "speedup", "Score", "time_fs",
             "energy_j", "Mem (MB)", "time (a.u.)", "time_m", "clocks", "Time (days)", "mean (cycles)",
+            "rows_s", "samples_s", "Mpixels_s", "lookups_sec", "img_s", "req_s", "it_s", "ops_ms",
+            "load_files_s",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");

@@ -23,6 +23,7 @@ pub struct Words {
     pub no_times: Vec<String>,
     pub rates: Vec<String>,
     pub runs: Vec<String>,
+    pub counted: Vec<String>,
     /// The words for an amount, by its name.
     pub amounts: BTreeMap<String, Vec<String>>,
 }

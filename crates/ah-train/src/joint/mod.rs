@@ -111,12 +111,17 @@ fn may_promise(dataset: &Dataset) -> bool {
 }
 
 /// Returns the choices that were added to the log later: less than half of the inputs time them, but nearly all time all others, and
-/// no bounds on the features say where they can run. None without a cost formula.
+/// they failed on none, and no bounds on the features say where they can run: an estimate knows no failures. None without a cost formula.
 fn late(dataset: &Dataset) -> Vec<ChoiceId> {
     let (table, inputs) = (&dataset.table, &dataset.usable);
     let mut counts = vec![0_usize; table.choices.len()];
-    let cells = inputs.iter().flat_map(|&input| table.cells(input));
-    cells.for_each(|cell| counts[cell.choice.index()] += 1);
+    let mut failed = FxHashSet::default();
+    for cell in inputs.iter().flat_map(|&input| table.cells(input)) {
+        counts[cell.choice.index()] += 1;
+        if cell.time.is_infinite() {
+            failed.insert(cell.choice);
+        }
+    }
     let (late, others): (Vec<(ChoiceId, usize)>, _) =
         (0..).map(ChoiceId).zip(counts).partition(|(_, count)| 2 * count < inputs.len());
     let missing: usize = others.iter().map(|(_, count)| inputs.len() - count).sum();
@@ -127,7 +132,10 @@ fn late(dataset: &Dataset) -> Vec<ChoiceId> {
         return Vec::new();
     }
     let is_learned = |(choice, count): &(ChoiceId, usize)| {
-        *count >= cost_formula::MIN_TIMES && !table.is_rare(*choice) && !dataset.is_bounded(*choice)
+        *count >= cost_formula::MIN_TIMES
+            && !failed.contains(choice)
+            && !table.is_rare(*choice)
+            && !dataset.is_bounded(*choice)
     };
     late.into_iter().filter(is_learned).map(|(choice, _)| choice).collect()
 }

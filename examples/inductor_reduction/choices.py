@@ -27,16 +27,16 @@ def context(features):
 
 
 class Forced(InductorChoices):
-    """Takes one way for each kernel, and keeps what it was asked; with `way=None` PyTorch's own rule."""
+    """Takes one way for each kernel, and keeps what it was asked and what PyTorch's own rule answers."""
 
-    way = None
+    way = WAYS[0]
     asked: list = []
 
     @staticmethod
     def should_use_persistent_reduction(features, cooperative_reduction):
         rule = InductorChoices.should_use_persistent_reduction(features, cooperative_reduction)
         Forced.asked.append((context(features), WAYS[rule]))
-        return rule if Forced.way is None else Forced.way == "persistent"
+        return Forced.way == "persistent"
 
 
 class Learned(InductorChoices):

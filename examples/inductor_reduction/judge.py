@@ -73,7 +73,7 @@ def layer(width, hidden, torch, F):
 def model():
     """Times a training step of a model of two layers, with either handler in turns."""
     import torch
-    from choices import Forced, Learned, context
+    from choices import Learned, context
     from torch._inductor import config
     from torch._inductor.choices import InductorChoices
     from torch._inductor.virtualized import V

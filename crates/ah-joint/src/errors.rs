@@ -34,7 +34,7 @@ impl Errors {
         Self { choices, starts, errors, weights, groups: Vec::new() }
     }
 
-    /// Returns the same errors, of which only the differences within each of these groups of rows count.
+    /// Returns the same errors; only their differences within each of these groups of rows count.
     pub fn within(self, groups: Vec<Range<usize>>) -> Self {
         Self { groups, ..self }
     }
@@ -45,7 +45,7 @@ impl Errors {
             let (mut sum, mut count) = (0.0, 0.0);
             for row in group.clone() {
                 let weight = f64::from(self.weights[row]);
-                let of_row = &self.errors[self.starts[row]..self.starts[row + 1]];
+                let of_row = self.row(row);
                 sum += of_row.iter().map(|(_, error)| error * weight).sum::<f64>();
                 count += weight * of_row.len() as f64;
             }

@@ -59,8 +59,8 @@ struct Parts {
 /// one split, 2.7 with four, 4.9 with eight, where a small decision takes 2.5 ns. Boosted trees are those of `scripts/decision_time.py`
 /// (25 November 2026): softmax, mixed_mm and mm take 176, 335 and 384 ns, 24 trees of 28 columns for SpMV 307.
 /// Arguments are fields of a struct. On a core of an AMD EPYC that is 1.4 times as slow, 28 November 2026, a formula for 19 choices and 8
-/// leaves takes 217 ns (priced 155 without that factor), 48 boosted trees on a formula for 8 choices 706 ns, of which the
-/// logarithms take 130 (priced 501).
+/// leaves takes 217 ns (priced 155 without that factor), 48 boosted trees on a formula for 8 choices 706 ns (priced 501),
+/// 130 of them for the logarithms.
 const RUST: Parts = Parts {
     call: 0.2,
     argument: 0.0,

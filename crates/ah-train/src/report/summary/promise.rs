@@ -19,7 +19,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
     let inputs = inputs(trained);
     let kept = || {
         let Some(promise) = &trained.model.promise else { return String::new() };
-        // The training part promises the same, and has fewer inputs, of which `groups` of all count.
+        // The training part promises the same and has fewer inputs: only `groups` of all inputs count.
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;

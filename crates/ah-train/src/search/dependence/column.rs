@@ -112,7 +112,7 @@ pub(super) fn columns(dataset: &Dataset) -> Vec<Column> {
     columns.filter(|column| column.distinct > 1).collect()
 }
 
-/// Returns the columns of which most values recur, without those that follow another.
+/// Returns the columns whose values mostly recur, without those that follow another.
 pub(super) fn recurring(all: &[Column]) -> Vec<&Column> {
     let mut columns: Vec<&Column> = Vec::new();
     for column in all.iter().filter(|column| sizes_of(&column.codes).with_fellow >= LEAST_SHARE) {

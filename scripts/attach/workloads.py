@@ -236,7 +236,13 @@ WORKLOADS = {
         ),
     ),
     "flag_gems": Workload(
-        "flag_gems", flag_gems_ops, PRODUCT_FIRST, product_shape, collecting=75.0, forget=forget_flag_gems
+        "flag_gems",
+        flag_gems_ops,
+        PRODUCT_FIRST,
+        product_shape,
+        collecting=75.0,
+        steady=260.0,
+        forget=forget_flag_gems,
     ),
 }
 SECTIONS = {

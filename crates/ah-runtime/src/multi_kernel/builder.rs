@@ -1,12 +1,11 @@
 //! Setting up a MultiKernel.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use ah_model::{Error, FeatureKind, Scalar};
-use ah_types::TimingPolicy;
 use arc_swap::ArcSwap;
 
 use super::kernels::MultiKernel;
@@ -27,11 +26,8 @@ pub struct MultiKernelBuilder<F> {
     eligible: Vec<(String, Eligibility)>,
     dimensions: Vec<(String, Dimension)>,
     max_picks: usize,
-    policy: TimingPolicy,
     timer: Timer,
     caches: bool,
-    record: Option<PathBuf>,
-    lookup: Option<String>,
     appends_to_log: Option<bool>,
 }
 
@@ -46,15 +42,12 @@ impl<F> MultiKernel<F> {
             eligible: Vec::new(),
             dimensions: Vec::new(),
             max_picks: 128,
-            policy: POLICY,
             timer: Box::new(|run| {
                 let begin = Instant::now();
                 run();
                 begin.elapsed().as_secs_f64() * 1e3
             }),
             caches: true,
-            record: None,
-            lookup: None,
             appends_to_log: None,
         }
     }
@@ -110,12 +103,6 @@ impl<F> MultiKernelBuilder<F> {
         self
     }
 
-    /// Sets the timing policy. Default: [`POLICY`]. `cold` has no effect: caches stay as the program leaves them.
-    pub fn policy(mut self, policy: TimingPolicy) -> Self {
-        self.policy = policy;
-        self
-    }
-
     /// Sets the timer. It must call its argument exactly once and return milliseconds. On a GPU: record an event on
     /// the stream before and after, and wait for the second. Default: the monotonic clock.
     pub fn timer(mut self, timer: impl Fn(&mut dyn FnMut()) -> f64 + Send + Sync + 'static) -> Self {
@@ -129,20 +116,6 @@ impl<F> MultiKernelBuilder<F> {
         self
     }
 
-    /// Also writes every pick to this file, for a later build to [look up](Self::lookup).
-    pub fn record(mut self, path: impl AsRef<Path>) -> Self {
-        self.record = Some(path.as_ref().to_owned());
-        self
-    }
-
-    /// Takes picks from the text of a recording, for example `include_str!("softmax.json")`, and never measures. Without a
-    /// recorded pick the heuristic or the fallback decides. A recording of other kernels, versions or another device is
-    /// ignored with a warning.
-    pub fn lookup(mut self, recording: &str) -> Self {
-        self.lookup = Some(recording.to_owned());
-        self
-    }
-
     /// Sets whether measurements are appended to the decision point's log, for the next heuristic. Default: only if
     /// `AUTOHEURISTIC_COLLECT` lists its name.
     pub fn append_to_log(mut self, append: bool) -> Self {
@@ -153,11 +126,11 @@ impl<F> MultiKernelBuilder<F> {
     /// Checks everything and reads the picks on disk.
     ///
     /// # Errors
-    /// [`Error`] names what does not fit. An unusable cache or recording is only a warning.
+    /// [`Error`] names what does not fit. An unusable cache is only a warning.
     pub fn build(self) -> Result<MultiKernel<F>, Error> {
         let environment = self.decision.environment_or_current();
         let names: Vec<String> = self.kernels.iter().map(|(name, ..)| name.clone()).collect();
-        let decision = self.decision.choices(names.iter().cloned()).timing(self.policy).build()?;
+        let decision = self.decision.choices(names.iter().cloned()).timing(POLICY).build()?;
         let name = decision.name().to_owned();
 
         let eligible = eligibility(&decision, self.eligible)?;
@@ -179,14 +152,7 @@ impl<F> MultiKernelBuilder<F> {
         let (versions, functions): (Vec<String>, Vec<F>) =
             self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
         let head = Head::new(&decision, &versions);
-        let lookup = self.lookup;
-        let mut files = Vec::new();
-        if lookup.is_none() {
-            if self.caches {
-                files.extend(cache_file(&environment, &decision, &head));
-            }
-            files.extend(self.record);
-        }
+        let file = if self.caches { cache_file(&environment, &decision, &head) } else { None };
         let mut table = Table::new(schema, &dimensions);
         table.generation = find::generation();
         table.consults = decision.has_heuristics();
@@ -196,32 +162,22 @@ impl<F> MultiKernelBuilder<F> {
             changing: Mutex::default(),
             claimed: Mutex::default(),
             events: Mutex::default(),
-            policy: self.policy,
             timer: self.timer,
-            measures: lookup.is_none(),
             forced,
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
             given_up: Mutex::default(),
             warnings: Warnings::default(),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
-            files,
+            file,
             writing: Mutex::default(),
             head,
             decision,
         };
-        for file in &picker.files {
+        if let Some(file) = &picker.file {
             match picks::read(file, &picker.head) {
                 Ok(found) => picker.add(found),
                 Err(error) => log::warn!("{name}: {error}; ignored"),
-            }
-        }
-        if let Some(lookup) = lookup {
-            match picker.head.parse(&lookup) {
-                Ok(picks) => picker.add(picks),
-                Err(error) => log::warn!(
-                    "{name}: not a recording of this program: {error}; the fallback runs unless a heuristic decides"
-                ),
             }
         }
         Ok(MultiKernel { functions, picker })

@@ -43,9 +43,6 @@ pub enum Event {
          heuristic from the log; {miss}"
     )]
     Limit { picks: usize, miss: Miss },
-    /// The recording has no pick, and a program that looks up measures nothing.
-    #[error("the recording has no pick for [{context}], so the fallback runs; {miss}")]
-    NotRecorded { miss: Miss, context: String },
 }
 
 fn won(winner: Option<&(String, f64)>) -> String {

@@ -6,7 +6,7 @@ use ah_model::Scalar;
 use ah_types::TimingPolicy;
 
 use super::event::Event;
-use super::measure::measure;
+use super::measure::{POLICY, measure};
 use super::picker::Picker;
 use super::trial::{Agrees, Attempt, Calls, succeeded, timed};
 use crate::decide::AutoHeuristic;
@@ -95,7 +95,7 @@ impl<F> MultiKernel<F> {
                     call()
                 })
             };
-            self.missed(values, self.picker.policy, attempt, agrees)
+            self.missed(values, POLICY, attempt, agrees)
         });
         let fallback = self.picker.fallback();
         if kernel != fallback {
@@ -127,7 +127,7 @@ impl<F> MultiKernel<F> {
                 timed(&self.picker.timer, call).map(|(ms, _)| (ms, clone))
             };
             // Each run needs a fresh input, so one run makes a sample.
-            let policy = TimingPolicy { min_sample_ms: 0.0, ..self.picker.policy };
+            let policy = TimingPolicy { min_sample_ms: 0.0, ..POLICY };
             self.missed(values, policy, attempt, agrees)
         });
         let mut call = || call(&self.functions[kernel], input);

@@ -7,7 +7,7 @@ use ah_types::{Failure, Outcome, TimingPolicy};
 
 use super::trial::Calls;
 
-/// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
+/// The policy of a MultiKernel: caches stay as the program leaves them. The program waits for the measurement, so it takes less time than collecting
 /// does.
 pub const POLICY: TimingPolicy = TimingPolicy {
     warmup_runs: 1,
@@ -27,7 +27,6 @@ const BELOW_RESOLUTION_MS: f64 = 1e-9;
 
 /// Measures the kernels in turns. Those that the calls do not offer are skipped.
 pub(super) fn measure<T>(policy: TimingPolicy, kernels: usize, mut calls: Calls<'_, T>) -> Vec<Outcome> {
-    let policy = TimingPolicy { cold: false, ..policy };
     ah_measure::measure_choices(&mut calls, kernels, &policy, Seed(0, 0)).outcomes
 }
 

@@ -39,8 +39,8 @@
 //!    run the fallback.
 //!
 //! A kernel that does not support the input ([`MultiKernelBuilder::eligible`]) never runs, whatever is remembered; the
-//! fallback must support every input. Nothing is measured if a feature is undefined, beyond
-//! [`MultiKernelBuilder::max_picks`], or in a program that only [looks up](MultiKernelBuilder::lookup).
+//! fallback must support every input. Nothing is measured if a feature is undefined, or beyond
+//! [`MultiKernelBuilder::max_picks`].
 //!
 //! Where to begin: [`MultiKernel`] (`kernels`) runs, [`MultiKernelBuilder`] sets up, `picker` chooses the kernel, `picks/`
 //! remembers, `measure` and `trial` take the times.

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use ah_model::shown::time;
 use ah_model::{Feature, Scalar};
-use ah_types::{Failure, Outcome, TimingPolicy, median};
+use ah_types::{Failure, Outcome, median};
 use arc_swap::ArcSwap;
 
 use super::event::{Event, Miss};
-use super::measure::winner;
+use super::measure::{POLICY, winner};
 use super::picks::{self, Head, Pick, Table, Widening};
 use super::trial::Timer;
 use crate::decide::AutoHeuristic;
@@ -37,18 +37,15 @@ pub(super) struct Picker {
     pub(super) claimed: Mutex<HashSet<u64>>,
     /// The last events off the hot path.
     pub(super) events: Mutex<VecDeque<Event>>,
-    pub(super) policy: TimingPolicy,
     pub(super) timer: Timer,
-    /// Files that get every pick: the cache on disk, and a recording.
-    pub(super) files: Vec<PathBuf>,
-    /// Held while the files are written.
+    /// The cache on disk, which gets every pick.
+    pub(super) file: Option<PathBuf>,
+    /// Held while the file is written.
     pub(super) writing: Mutex<()>,
-    /// False if the program only looks up.
-    pub(super) measures: bool,
     pub(super) forced: Option<usize>,
     pub(super) max_picks: usize,
     pub(super) limit_reported: AtomicBool,
-    /// Keys that the fallback serves from now on, because every kernel failed or the recording has no pick.
+    /// Keys that the fallback serves from now on, because every kernel failed.
     pub(super) given_up: Mutex<HashSet<u64>>,
     pub(super) warnings: Warnings,
     pub(super) appends_to_log: bool,
@@ -156,10 +153,6 @@ impl Picker {
             return kernel;
         }
         let remembered = self.table.load().len();
-        if !self.measures {
-            self.give_up(key, Event::NotRecorded { miss, context: self.context(values) });
-            return fallback;
-        }
         if remembered >= self.max_picks {
             self.report_limit(remembered, miss);
             return fallback;
@@ -226,7 +219,6 @@ impl Picker {
 
     fn measure(&self, key: u64, values: &[Scalar<'_>], miss: Miss, measure: Measure<'_>) -> Option<usize> {
         let context = self.context(values);
-        let policy = self.policy;
         let table = self.table.load();
         let outcomes = measure(&|kernel| self.is_eligible(&table, kernel, values));
         drop(table);
@@ -240,10 +232,10 @@ impl Picker {
             outcomes.iter().map(|outcome| median(outcome.as_ref().ok()?)).collect();
         let was_skipped: Vec<bool> =
             outcomes.iter().map(|outcome| matches!(outcome, Err(Failure::Skipped(_)))).collect();
-        let best = winner(&medians, policy.target_relative_error);
+        let best = winner(&medians, POLICY.target_relative_error);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);
-            let rows = outcomes.into_iter().map(|outcome| Ok(policy.rows(&outcome?)));
+            let rows = outcomes.into_iter().map(|outcome| Ok(POLICY.rows(&outcome?)));
             if let Err(error) = self.decision.append(values, names.zip(rows)) {
                 self.decision.warn_unrecorded(&error);
             }
@@ -273,7 +265,7 @@ impl Picker {
         });
         self.report(event);
         match full {
-            None => self.write_files(),
+            None => self.write_file(),
             Some(remembered) => self.report_limit(remembered, miss),
         }
         Some(kernel)
@@ -284,7 +276,7 @@ impl Picker {
     #[cold]
     pub(super) fn panicked(&self, kernel: usize, values: &[Scalar<'_>], reason: String) {
         if self.change(|table| table.add_panic(kernel, values)) {
-            self.write_files();
+            self.write_file();
         }
         self.report(Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) });
     }
@@ -297,7 +289,7 @@ impl Picker {
         }
     }
 
-    /// Remembers picks from a file or a recording, up to the limit.
+    /// Remembers picks from a file, up to the limit.
     pub(super) fn add(&self, picks: Vec<Pick>) {
         self.change(|table| {
             for pick in picks {
@@ -308,15 +300,13 @@ impl Picker {
         });
     }
 
-    /// Writes all picks to the files. Of several processes, the last one wins.
-    fn write_files(&self) {
+    /// Writes all picks to the file. Of several processes, the last one wins.
+    fn write_file(&self) {
+        let Some(file) = &self.file else { return };
         // The table is read inside, so that of two threads the later one writes the picks of both.
         let _writing = lock(&self.writing);
-        let table = self.table.load();
-        for file in &self.files {
-            if let Err(error) = picks::write(file, &self.head, &table) {
-                self.warnings.warn(format!("{error}; only this process remembers new picks"));
-            }
+        if let Err(error) = picks::write(file, &self.head, &self.table.load()) {
+            self.warnings.warn(format!("{error}; only this process remembers new picks"));
         }
     }
 

@@ -250,7 +250,18 @@ fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
     for m in [100.0, 1000.0] {
         multi.try_run(&[m.into()], |kernel| kernel(m), None).unwrap();
     }
-    named("untrusted").lookup("{").build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let untrusted = || {
+        let environment = Environment::read(|name| {
+            (name == "AUTOHEURISTIC_CACHE_DIR").then(|| folder.path().as_os_str().into())
+        });
+        two_at(AutoHeuristic::builder("untrusted").numerical("m").environment(environment)).build().unwrap()
+    };
+    untrusted().try_run(&[100.into()], |kernel| kernel(100.0), None).unwrap();
+    let device = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let picks = std::fs::read_dir(device).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(picks, "{").unwrap();
+    untrusted();
     let logged = logger::LINES.lock().unwrap();
     for expected in [
         "INFO: told: measured [m=100] because nothing is remembered yet: orig wins with 320.3 µs",
@@ -259,7 +270,9 @@ fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
     ] {
         assert!(logged.iter().any(|line| line == expected), "{expected} is not in {logged:#?}");
     }
-    let warned = |line: &String| line.starts_with("WARN: untrusted: not a recording");
+    let warned = |line: &String| {
+        line.starts_with("WARN: untrusted: ") && line.contains("not the picks of this program")
+    };
     assert!(logged.iter().any(warned), "{logged:#?}");
 }
 

@@ -3,34 +3,40 @@
 
 use crate::common;
 
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
 use ah_model::{Model, Scalar};
 use ah_runtime::{AutoHeuristic, Environment, Heuristic, LoadedModel, MultiKernel};
 use proptest::prelude::*;
+use tempfile::TempDir;
 
 type Kernel = fn() -> usize;
 
-fn decision() -> ah_runtime::AutoHeuristicBuilder {
-    AutoHeuristic::builder("x").numerical("n").categorical("dtype").environment(Environment::default())
-}
-
-fn builder() -> ah_runtime::multi_kernel::MultiKernelBuilder<Kernel> {
-    MultiKernel::<Kernel>::builder(decision())
+/// Returns a MultiKernel of four picks, which are in this folder too.
+fn cached_in(folder: &Path) -> MultiKernel<Kernel> {
+    let environment =
+        Environment::read(|name| (name == "AUTOHEURISTIC_CACHE_DIR").then(|| folder.as_os_str().into()));
+    let decision = AutoHeuristic::builder("x").numerical("n").categorical("dtype").environment(environment);
+    let builder = MultiKernel::<Kernel>::builder(decision)
         .kernel("a", 1, (|| 0) as Kernel)
         .kernel("b", 1, || 1)
         .kernel("c", 1, || 2)
         .eligible("b", |v| v[0].number().is_some_and(|n| n < 1000.0))
-        .eligible("c", |_| false)
+        .eligible("c", |_| false);
+    builder.max_picks(4).build().unwrap()
 }
 
-/// Returns an honest recording with picks by value and by bucket.
-fn recording() -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.json");
-    let multi = builder().no_cache().record(&path).build().unwrap();
+/// Returns the file of honest picks by value and by bucket, and its text.
+fn picks(folder: &Path) -> (PathBuf, String) {
+    let multi = cached_in(folder);
     for (n, dtype) in [(16.0, "f32"), (64.0, "f64"), (100.0, "f32"), (5000.0, "a \"quoted\" one")] {
         multi.run(&[n.into(), dtype.into()], |kernel| assert!(kernel() < 3));
     }
-    std::fs::read_to_string(&path).unwrap()
+    let only = |folder: &Path| std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let path = only(&only(folder));
+    let text = std::fs::read_to_string(&path).unwrap();
+    (path, text)
 }
 
 /// Replaces some bytes, repeats a part, and cuts the end off.
@@ -60,14 +66,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn a_damaged_recording_never_runs_what_does_not_support_the_input(
+    fn damaged_picks_never_run_what_does_not_support_the_input(
         edits in edits(), cut in prop::option::weighted(0.2, any::<usize>()),
         repeat in prop::option::weighted(0.2, (any::<usize>(), 0_usize..500)),
         ns in prop::collection::vec(prop_oneof![any::<f64>(), (1_u16..6000).prop_map(f64::from)], 8),
     ) {
-        thread_local!(static RECORDING: String = recording());
-        let text = RECORDING.with(|text| damage(text, &edits, cut, repeat));
-        let multi = builder().lookup(&text).build().unwrap();
+        static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+        static PICKS: LazyLock<(PathBuf, String)> = LazyLock::new(|| picks(FOLDER.path()));
+        let (path, text) = &*PICKS;
+        std::fs::write(path, damage(text, &edits, cut, repeat)).unwrap();
+        let multi = cached_in(FOLDER.path());
         for n in ns {
             for dtype in ["f32", "f64", "a \"quoted\" one", ""] {
                 let values = [Scalar::Number(n), dtype.into()];

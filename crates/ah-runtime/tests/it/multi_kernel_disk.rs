@@ -4,8 +4,7 @@ use crate::common::virtual_kernels;
 
 use std::path::Path;
 
-use ah_runtime::multi_kernel::Event;
-use ah_runtime::{Environment, MultiKernel};
+use ah_runtime::MultiKernel;
 use virtual_kernels::*;
 
 #[test]
@@ -98,23 +97,4 @@ fn a_hostile_cache_is_ignored_and_written_anew() {
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
     assert_eq!(measured(&build(), 64.0, 1000.0, "f32"), "pad");
-}
-
-#[test]
-fn a_recording_is_looked_up_without_measuring() {
-    let folder = tempfile::tempdir().unwrap();
-    let recording = folder.path().join("pad_mm.json");
-    let first = plain().record(&recording).build().unwrap();
-    assert_eq!(measured(&first, 64.0, 1000.0, "f32"), "pad");
-    assert_eq!(measured(&first, 64.0, 100.0, "f32"), "orig");
-
-    let text = std::fs::read_to_string(&recording).unwrap();
-    let second = two(Environment::default()).lookup(&text).build().unwrap();
-    assert_eq!(remembered(&second, 64.0, 1001.0, "f32"), "pad");
-    assert_eq!(remembered(&second, 64.0, 100.0, "f32"), "orig");
-    assert_eq!(remembered(&second, 64.0, 9000.0, "f32"), "orig");
-    assert!(matches!(second.events().pop(), Some(Event::NotRecorded { .. })));
-    // A recording of other kernels is ignored, and still nothing is measured.
-    let other = two(Environment::default()).kernel("stream", 1, stream).lookup(&text).build().unwrap();
-    assert_eq!(remembered(&other, 64.0, 1001.0, "f32"), "orig");
 }

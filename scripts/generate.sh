@@ -20,13 +20,14 @@ out=target/generate
 rm -rf $out && mkdir -p $out
 
 stale=0
-# follow LOG NAME FILE FLAG…: learns NAME, and compares or replaces FILE, which is a crate or a module.
+# follow LOG NAME FILE FLAG…: learns NAME, and compares or replaces FILE, which is a crate or a module. Each has a model file of
+# its own: where one exists, ah-train notes how the call changes.
 follow() {
   local log=$1 name=$2 file=$3 place
   shift 3
   case $file in *.rs) place="--into $out/$(basename "$file")" ;; *) place="--out $out" ;; esac
   echo "$log -> $file" >&2
-  "$train" "$log" --heuristic-name "$name" $place --model $out/model.json "$@" > $out/table \
+  "$train" "$log" --heuristic-name "$name" $place --model "$out/$(basename "$file").model.json" "$@" > $out/table \
     || { echo "error: ah-train failed on $log" >&2; exit 1; }
   if [ $check = yes ]; then
     diff -ru -x Cargo.lock -x target "$file" "$out/$(basename "$file")" | head -60 || stale=1
@@ -42,7 +43,6 @@ name() { echo "$1_$2" | sed -E 's/(^|_)([a-z0-9])/\U\2/g'; }
 for log in data/*/h200.txt.gz; do
   crate=$(basename "$(dirname "$log")")_$(basename "$log" .txt.gz)
   follow "$log" "$(name "${crate%_*}" "${crate##*_}")" generated/"$crate" --learner cost_tree --size 0.2%
-  mv $out/model.json "$out/$crate.model.json"
   if [ $check = no ]; then
     cp "$out/$crate.model.json" generated/
   elif ! cmp "generated/$crate.model.json" "$out/$crate.model.json"; then

@@ -2,7 +2,7 @@
 """reduction_way for inductor_reduction: a tree of 8 leaves, learned on devices that the model does not name.
 On 519 held-out inputs: 1.06 times as fast as always today, 2.02 % slower than the best choice (1.89 times at worst).
 Promise: at most 5 % of inputs like these take more than 1.05 times as long as today (95 % confidence, cross-fitted).
-Precondition: length >= 32 and length <= 32768 and length >= 16 and length <= 150000 and reductions <= 8.
+Precondition: length >= 32 and length <= 32768 and reductions <= 8.
 Learned by ah-train 0.2.0, seed 0, from 38985 rows of train.txt (BLAKE3 73176f30ee10d5d1…)."""
 
 FEATURES = ("length", "outputs", "hint", "reductions", "buffers", "itemsize")

@@ -76,7 +76,7 @@ pub fn keep_foreign(field: &str, output: &Path, mark: &str) -> Result<(), Error>
         return Ok(());
     }
     let why = format!(
-        "another program wrote it, and it would be lost; move it, or give another file with --{field}"
+        "another program wrote it, and it would be lost; move it, or give another place with --{field}"
     );
     Err(Error::io(output, "write")(io::Error::other(why)))
 }

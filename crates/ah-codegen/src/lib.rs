@@ -25,6 +25,7 @@ mod c;
 mod cli;
 mod code;
 mod costs;
+mod domain;
 mod expression;
 mod facts;
 mod go;
@@ -94,7 +95,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
 pub fn check_into(into: Option<&Path>, targets: &[&Generator]) -> Result<(), Error> {
     match (into, targets) {
         (None, _) => Ok(()),
-        (Some(path), [target]) if target.writes(path) => write::keep_foreign(path),
+        (Some(path), [target]) if target.writes(path) => ah_cli::keep_foreign("into", path, write::MARK),
         (Some(path), [target]) => {
             let endings = target.endings.join(" or .");
             let expected = format!("a file of the target {}, which ends in .{endings}", target.target.name());

@@ -5,6 +5,7 @@ use ah_model::{FeatureKind, LogRecord, Model, Objective};
 
 use crate::body::Step;
 use crate::code::Code;
+use crate::domain::shortest;
 use crate::language::{Language, Outcome};
 use crate::names::Names;
 use crate::text::shown;
@@ -181,7 +182,7 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
         lines.push("It was learned for the least total time.".to_owned());
     }
     if let Some(precondition) = &model.precondition {
-        lines.push(format!("Precondition: {}.", shown(&precondition.expression)));
+        lines.push(format!("Precondition: {}.", shown(&shortest(model, precondition))));
     }
     for source in &model.provenance.sources {
         let hash = shown(source.blake3.get(..16).unwrap_or(&source.blake3));

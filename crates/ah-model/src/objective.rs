@@ -3,11 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::{exp, ln};
-use crate::named::named;
 
 /// What a heuristic is learned for and judged by. `cost` is what a choice loses to the best one on an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", try_from = "String")]
+#[serde(rename_all = "snake_case")]
 pub enum Objective {
     /// The geometric mean of the slowdowns: every input counts alike. The cost is `ln(time / best time)`.
     #[default]
@@ -74,14 +73,6 @@ impl Objective {
     }
 }
 
-impl TryFrom<String> for Objective {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        named("an objective", &Self::NAMES, &name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +80,6 @@ mod tests {
     #[test]
     fn scores_hold_small_costs_as_they_are() {
         for (name, objective) in Objective::NAMES {
-            assert_eq!(Objective::try_from(name.to_owned()), Ok(objective));
             assert_eq!(serde_json::json!(objective), name);
             assert!((objective.saturate(1e-4) - 1e-4).abs() < 1e-6, "{name}");
             assert_eq!(objective.saturate(f64::INFINITY), objective.greatest());

@@ -2,7 +2,7 @@
 //! PadMmH200 for pad_mm: a tree of 16 leaves, learned on NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04).
 //! On 2464 held-out inputs: 1.81 times as fast as always orig, 0.21 % slower than the best choice (1.52 times at worst).
 //! Promise: at most 1 % of inputs like these take more than 1.05 times as long as orig (95 % confidence, cross-fitted).
-//! Precondition: m >= 768 and k >= 768 and n >= 768 and m >= 380 and m \<= 280000 and k >= 380 and k \<= 260000 and n >= 380 and n \<= 27000….
+//! Precondition: m >= 768 and k >= 768 and n >= 768 and m \<= 280000 and k \<= 260000 and n \<= 270000 and mat1_stride_0 \<= 380000 and mat1_….
 //! Learned by ah-train 0.2.0, seed 0, from 75000 rows of h200.txt (BLAKE3 a484afb01fd56eae…).
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![allow(clippy::approx_constant)] // 3.14 is a learned number.

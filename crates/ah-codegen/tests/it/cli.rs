@@ -187,7 +187,7 @@ fn files_of_others_are_never_lost() {
     for target in ["rust", "c"] {
         let (code, _, err) = codegen(at, &["model.json", "--target", target]);
         assert_eq!(code, 4);
-        assert!(err.contains(": it was not written by ah-codegen"), "{err}");
+        assert!(err.contains(": another program wrote it"), "{err}");
     }
     assert_eq!(files(&at.join("generated")), before);
 }

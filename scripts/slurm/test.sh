@@ -93,7 +93,7 @@ else
   [ "$(state_of "$last")" = CANCELLED ] || fail "the last job is $(state_of "$last"), expected CANCELLED"
   grep -h "^error: " "$disk"/collect.*.out | head -n 3
   grep -qi "no space left" "$disk"/collect.*.out || fail "no task names the full disk"
-  "$AH_COLLECT" report --text "$disk"/fake.*-of-$tasks.txt >/dev/null ||
+  "$AH_COLLECT" report "$disk"/fake.*-of-$tasks.txt >/dev/null ||
     fail "the logs on the full disk are not whole"
   mount -o remount,size=16m "$disk"
   say "made room; the same command again"

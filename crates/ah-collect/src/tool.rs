@@ -11,9 +11,9 @@ use ah_model::Error;
 use ah_types::Optimization;
 use clap::ValueEnum;
 
-use crate::cli::{self, Program, listing, listing_of};
+use crate::cli::{self, LIMIT, Program, listing, listing_of};
 use crate::custom::{CustomChoices, OptimizationFile};
-use crate::worker::{self, Limits, Named, Worker};
+use crate::worker::{self, Named, Worker};
 
 const ABOUT: &str = "\
 Measure the candidate kernels of an optimization on real inputs and append to the log.
@@ -28,7 +28,7 @@ Examples:
   A kernel or commands of your own, described in a file:
     ah-collect --optimization own.toml -o own.txt
   The contents of a log:
-    ah-collect report train.txt --text";
+    ah-collect report train.txt";
 
 /// Returns the flags and subcommands, for completions and man pages.
 pub fn command() -> clap::Command {
@@ -165,7 +165,7 @@ fn no_gpu() -> Option<String> {
 impl Program for Tool {
     type Flags = ToolFlags;
 
-    fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
+    fn workers(&self, flags: &ToolFlags, limit: Duration) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
         // Two workers of one device would time each other.
         Error::require_distinct("devices", "device", &flags.devices, u32::to_string)?;
@@ -184,7 +184,7 @@ impl Program for Tool {
                     Some(file) => Named::Optimization(Box::new(file.optimization.clone())),
                     None => Named::ByWorker(flags.name.clone()),
                 };
-                Worker::start(command, limits, named, ah_cli::is_verbose())
+                Worker::start(command, limit, named, ah_cli::is_verbose())
             };
             let devices = flags.devices.iter().map(Some);
             return devices.chain(flags.devices.is_empty().then_some(None)).map(start).collect();
@@ -198,8 +198,8 @@ impl Program for Tool {
         }
         let (backend, answer) = match choices {
             // The worker itself ends a command that takes too long; an answer takes up to three.
-            Some(CustomChoices::Commands(_)) => (Backend::Cpu, 3 * limits.answer + Duration::from_secs(5)),
-            _ => (flags.backend(file.as_ref(), &optimization)?, limits.answer),
+            Some(CustomChoices::Commands(_)) => (Backend::Cpu, 3 * limit + Duration::from_secs(5)),
+            _ => (flags.backend(file.as_ref(), &optimization)?, limit),
         };
         let devices = if flags.devices.is_empty() { vec![flags.device] } else { flags.devices.clone() };
         if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
@@ -212,10 +212,10 @@ impl Program for Tool {
             let mut command = worker::command()?;
             command.args(["--name", &optimization.name, "--backend", &backend.to_string()]);
             command.args(["--device", &device.to_string()]);
-            command.arg("--hang-seconds").arg(limits.answer.as_secs_f64().to_string());
+            command.arg("--hang-seconds").arg(limit.as_secs_f64().to_string());
             command.args(flags.optimization.iter().flat_map(|path| [Path::new("--optimization"), path]));
             let named = Named::Optimization(Box::new(optimization.clone()));
-            Worker::start(command, Limits { answer, ..limits }, named, true)
+            Worker::start(command, answer, named, true)
         };
         devices.into_iter().map(start).collect()
     }
@@ -240,7 +240,7 @@ impl Program for Tool {
         if let Some(choices) = file.as_ref().and_then(|file| Some(file.choices.as_ref()?.names())) {
             return Ok(listing(&flags.optimization(file.as_ref())?, Some(&choices), None));
         }
-        let list = |flags: &ToolFlags| match self.workers(flags, Limits::default()) {
+        let list = |flags: &ToolFlags| match self.workers(flags, LIMIT) {
             Ok(workers) => Ok(workers.iter().map(listing_of).collect()),
             Err(Error::Usage(_)) if flags.name.is_some() => {
                 Ok(listing(&flags.optimization(None)?, None, None))

@@ -27,7 +27,7 @@ CHANGES = {
     "no inputs": {"inputs": {}},
     "more choices": {"choices": CHOICES + ["more"]},
     "impossible times": {"simulated": False},
-    "two threads": {"simulated": False, "clock": "processor"},
+    "two threads": {"simulated": True},
     "two threads on the wall clock": {"simulated": False},
     "stops the best": {"timing": {"early_stop_ratio": 0.5}},
     "many die": {"choices": CHOICES + [f"bad{i}" for i in range(55)]},

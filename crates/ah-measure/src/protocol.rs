@@ -116,24 +116,11 @@ pub struct Description {
     pub batch: usize,
     /// Whether the times are computed, not taken.
     pub simulated: bool,
-    /// The clock that takes the times.
-    pub clock: Clock,
     /// Nanoseconds of one small decision, by language.
     pub decision_ns: BTreeMap<String, f64>,
     /// A hash of what the choices run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands_hash: Option<String>,
-}
-
-/// The clock of a worker: a time of wall-clock time is at most as long as its answer took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Clock {
-    /// The time that passes.
-    #[default]
-    Wall,
-    /// The time of processors, added up over threads.
-    Processor,
 }
 
 /// The most cells in a request to a runner in Rust.

@@ -12,7 +12,7 @@ use ah_types::{Outcome, TimingPolicy};
 use crate::plan::read_inputs;
 use crate::process_group::start_guard;
 use crate::units::seconds;
-use crate::worker::{Limits, Named, Worker};
+use crate::worker::{Named, Worker};
 
 /// The flags of `ah-collect check-worker`.
 #[derive(Clone, Debug, clap::Args)]
@@ -47,10 +47,9 @@ impl CheckWorkerFlags {
     fn check(&self, found: &mut Vec<Result<String, String>>) -> Result<(), Error> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
-        let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
         // A worker without a name gets it from --name later.
         let named = Named::ByWorker(Some("unnamed".to_owned()));
-        let mut worker = Worker::start(command, limits, named, true)?;
+        let mut worker = Worker::start(command, self.hang_seconds, named, true)?;
         let name = worker.description.name.as_deref().unwrap_or("unnamed");
         let Experiment { choices, device, .. } = &worker.experiment;
         found.push(Ok(format!("describe: {name:?}, {} choices, on {device}", choices.len())));

@@ -16,7 +16,6 @@ use crate::plan;
 use crate::process_group;
 use crate::progress::Progress;
 use crate::units::seconds;
-use crate::worker::Limits;
 
 /// Inputs that a run measures without a limit of its own.
 const NUM_SAMPLES: u64 = 1000;
@@ -42,9 +41,8 @@ pub(super) struct CollectFlags<F: clap::Args> {
 
 impl<F: clap::Args> CollectFlags<F> {
     pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, Error> {
-        let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
         process_group::start_guard();
-        let mut workers = program.workers(&self.source, limits)?;
+        let mut workers = program.workers(&self.source, self.hang_seconds)?;
         let Some(worker) = workers.first_mut() else {
             return Err(Error::Usage("there is nothing to measure".to_owned()));
         };

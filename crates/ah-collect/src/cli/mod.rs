@@ -24,7 +24,7 @@ use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
 pub(crate) use program::{NoFlags, Program};
 #[cfg(feature = "kernels")]
-pub(crate) use program::{listing, listing_of};
+pub(crate) use program::{LIMIT, listing, listing_of};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]
@@ -46,7 +46,7 @@ pub(crate) struct Cli<F: clap::Args> {
 enum Mode<F: clap::Args> {
     /// Measure and append to a log, as the command without a subcommand does
     Collect(CollectFlags<F>),
-    /// Print the facts of a log, or write a page: coverage, noise, winners that change
+    /// Print the facts of a log: coverage, noise, winners that change
     Report(ReportFlags),
     /// Show what can be measured, with choices and features
     #[command(after_help = "Examples:\n  Everything that can be measured here:\n    ah-collect list")]

@@ -8,18 +8,21 @@ use ah_model::{Device, Error};
 use ah_types::Optimization;
 
 use crate::units::count;
-use crate::worker::{Limits, Worker};
+use crate::worker::Worker;
+
+/// The default of `--hang-seconds`. A first check may compile its kernel; NVRTC takes up to some seconds.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 /// A program that measures something.
 pub(crate) trait Program {
     /// The flags that name what is measured, and where.
     type Flags: clap::Args + Debug;
 
-    /// Starts a worker for each device.
+    /// Starts a worker for each device, which has this long for the next line of an answer.
     ///
     /// # Errors
     /// The flags contradict each other, or a worker does not start.
-    fn workers(&self, flags: &Self::Flags, limits: Limits) -> Result<Vec<Worker>, Error>;
+    fn workers(&self, flags: &Self::Flags, limit: Duration) -> Result<Vec<Worker>, Error>;
 
     /// Serves a collector as the worker that [`workers`](Self::workers) starts. A command is ended after `limit`.
     ///
@@ -32,7 +35,7 @@ pub(crate) trait Program {
     /// # Errors
     /// As [`workers`](Self::workers).
     fn list(&self, flags: &Self::Flags) -> Result<String, Error> {
-        Ok(self.workers(flags, Limits::default())?.iter().map(listing_of).collect())
+        Ok(self.workers(flags, LIMIT)?.iter().map(listing_of).collect())
     }
 }
 

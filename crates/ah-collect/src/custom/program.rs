@@ -11,7 +11,7 @@ use ah_measure::Experiment;
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
 use crate::cli::{self, NoFlags, Program};
-use crate::worker::{self, Limits, Named, Worker};
+use crate::worker::{self, Named, Worker};
 
 impl<T: Clone + Send + 'static> Decision<T> {
     /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
@@ -38,22 +38,16 @@ struct Functional<T> {
 impl<T: Clone + Send + 'static> Program for Functional<T> {
     type Flags = NoFlags;
 
-    fn workers(&self, _: &NoFlags, limits: Limits) -> Result<Vec<Worker>, Error> {
+    fn workers(&self, _: &NoFlags, limit: Duration) -> Result<Vec<Worker>, Error> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
         let named = Named::Optimization(Box::new(self.experiment.optimization.clone()));
-        Ok(vec![Worker::start(worker::command()?, limits, named, true)?])
+        Ok(vec![Worker::start(worker::command()?, limit, named, true)?])
     }
 
     fn serve(&self, _: NoFlags, _: Duration) -> std::io::Result<()> {
-        let functions = Arc::clone(&self.functions);
-        // The collector has the times of the features from the first process.
-        let times_features = !worker::is_replacement();
-        ah_measure::serve(Ok::<_, String>(FunctionRunner::new(
-            self.experiment.clone(),
-            functions,
-            times_features,
-        )))
+        let runner = FunctionRunner::new(self.experiment.clone(), Arc::clone(&self.functions));
+        ah_measure::serve(Ok::<_, String>(runner))
     }
 }

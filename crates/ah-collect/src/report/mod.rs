@@ -2,95 +2,55 @@
 
 mod repeats;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ah_model::{ChoiceId, FeatureKind, Value};
+use ah_model::{ChoiceId, Value};
 use ah_types::log::{Collection, Log};
 use ah_types::{Optimization, SingleChoice};
-use serde::Serialize;
 
-pub use repeats::Repeats;
-use repeats::{ranked, share, times};
-
-/// The most inputs on the map. More are thinned evenly.
-const MOST_POINTS: usize = 4000;
+use repeats::{Repeats, ranked, share, times};
 
 /// The facts of a log.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct LogReport {
     name: String,
     rows: usize,
     inputs: usize,
     failures: usize,
     features: Vec<FeatureCoverage>,
-    choices: Vec<ChoiceCoverage>,
-    points: Vec<Point>,
+    choices: Vec<String>,
+    /// By choice: the inputs that it wins.
+    wins: Vec<usize>,
     repeats: Repeats,
     /// The fallback, and the geometric mean of its slowdown against the oracle.
     always_fallback: Option<(String, f64)>,
     /// The best single choice, `A` or `A, else B`, and the geometric mean of its slowdown against the oracle; `None` if neither
     /// has a time on some input.
     best_single: Option<(String, f64)>,
-    device: Option<String>,
     /// Device, timing policy and seed; PyTorch's logs have none.
     collection: Option<Collection>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct FeatureCoverage {
     name: String,
-    numerical: bool,
     distinct: usize,
     least: String,
     greatest: String,
 }
 
-#[derive(Debug, Default, Serialize)]
-struct ChoiceCoverage {
-    name: String,
-    measured: usize,
-    failed: usize,
-    wins: usize,
-    /// Geometric mean of the second best time over its own, on the inputs that it wins, less 1.
-    margin: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Point {
-    values: Vec<Value>,
-    winner: u32,
-}
-
 impl LogReport {
     /// The facts of a log. The fallback is the one of `optimization`.
     pub fn of(log: &Log, optimization: &Optimization) -> Self {
-        let mut choices: Vec<ChoiceCoverage> = log
-            .choices
-            .iter()
-            .map(|name| ChoiceCoverage { name: name.clone(), ..Default::default() })
-            .collect();
-        let (mut points, mut slowdowns) = (Vec::new(), Vec::new());
-        let step = log.inputs.len().div_ceil(MOST_POINTS).max(1);
-        for (at, (input, times)) in log.inputs.iter().zip(times(log)).enumerate() {
+        let (mut wins, mut slowdowns) = (vec![0; log.choices.len()], Vec::new());
+        for times in times(log) {
             let ranked = ranked(times.iter().map(|(choice, times)| (choice, &times[..])));
-            times.keys().for_each(|choice| choices[*choice as usize].failed += 1);
-            for (_, choice) in &ranked {
-                let choice = &mut choices[*choice as usize];
-                (choice.measured, choice.failed) = (choice.measured + 1, choice.failed - 1);
-            }
             let Some(&(best_ms, winner)) = ranked.first() else { continue };
-            let won = &mut choices[winner as usize];
-            won.wins += 1;
-            won.margin += ranked.get(1).map_or(0.0, |(second_ms, _)| (second_ms / best_ms).ln());
-            if at % step == 0 {
-                points.push(Point { values: input.values.to_vec(), winner });
-            }
+            wins[winner as usize] += 1;
             let losses = ranked.into_iter().map(|(ms, choice)| (ChoiceId(choice), (ms / best_ms).ln()));
             slowdowns.push(losses.collect::<BTreeMap<_, _>>());
-        }
-        for choice in &mut choices {
-            choice.margin = (choice.margin * share(1, choice.wins)).exp_m1();
         }
         // The loss of always taking it is unknown unless every input has its time.
         let always = |single: SingleChoice| {
@@ -103,7 +63,6 @@ impl LogReport {
         let inputs = slowdowns.iter().map(|times| (1.0, times.iter().map(|(choice, loss)| (*choice, *loss))));
         let best = SingleChoice::best(log.choices.len(), &inputs, |_| true);
         let fallback = optimization.fallback_among(&log.choices).and_then(|name| log.choice_id(name));
-        let collection = log.metadata.collection.clone();
         Self {
             name: log.metadata.name.clone(),
             rows: log.samples.len(),
@@ -112,17 +71,15 @@ impl LogReport {
             features: (0..log.schema.len()).map(|slot| coverage(log, slot)).collect(),
             always_fallback: fallback.and_then(|first| always(SingleChoice { first, second: None })),
             best_single: best.and_then(always),
-            choices,
-            points,
+            choices: log.choices.clone(),
+            wins,
             repeats: Repeats::of(log),
-            device: collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
-            collection,
+            collection: log.metadata.collection.clone(),
         }
     }
 }
 
 fn coverage(log: &Log, slot: usize) -> FeatureCoverage {
-    let feature = &log.schema.features()[slot];
     let mut values: Vec<&Value> = log.inputs.iter().map(|input| &input.values[slot]).collect();
     values.sort_by(|a, b| match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
@@ -131,8 +88,7 @@ fn coverage(log: &Log, slot: usize) -> FeatureCoverage {
     values.dedup_by(|a, b| a.to_string() == b.to_string());
     let text = |value: Option<&&Value>| value.map(ToString::to_string).unwrap_or_default();
     FeatureCoverage {
-        name: feature.name.clone(),
-        numerical: feature.kind == FeatureKind::Numerical,
+        name: log.schema.features()[slot].name.clone(),
         distinct: values.len(),
         least: text(values.first()),
         greatest: text(values.last()),
@@ -147,7 +103,7 @@ impl fmt::Display for LogReport {
             writeln!(f, "failed: {failures} rows")?;
         }
         if let Some(c) = &self.collection {
-            if let Some(device) = &self.device {
+            if let Some(device) = &c.device {
                 writeln!(f, "device: {device}")?;
             }
             if !c.tool.is_empty() {
@@ -157,10 +113,13 @@ impl fmt::Display for LogReport {
                 writeln!(f, "policy: {}", serde_json::to_string(timing).unwrap_or_default())?;
             }
         }
-        let mut winners: Vec<_> = choices.iter().filter(|choice| choice.wins > 0).collect();
-        winners.sort_by(|a, b| b.wins.cmp(&a.wins).then_with(|| a.name.cmp(&b.name)));
+        for FeatureCoverage { name, distinct, least, greatest } in &self.features {
+            writeln!(f, "{name}: {distinct} values, {least} to {greatest}")?;
+        }
+        let mut winners: Vec<_> = choices.iter().zip(&self.wins).filter(|(_, wins)| **wins > 0).collect();
+        winners.sort_by_key(|(name, wins)| (Reverse(**wins), *name));
         let won = winners.iter().take(10);
-        let won = won.map(|choice| format!("{} {:.1} %", choice.name, 100.0 * share(choice.wins, *inputs)));
+        let won = won.map(|(name, wins)| format!("{name} {:.1} %", 100.0 * share(**wins, *inputs)));
         write!(f, "wins: {}", won.collect::<Vec<_>>().join(", "))?;
         if winners.len() > 10 {
             write!(f, ", and {} more choices", winners.len() - 10)?;

@@ -5,7 +5,6 @@ use std::fmt;
 
 use ah_types::log::Log;
 use ah_types::median;
-use serde::Serialize;
 
 /// A gap between winner and second above which the winner should be the same in every repeat.
 const CLEAR_GAP: f64 = 1.03;
@@ -35,7 +34,7 @@ pub fn share(part: usize, whole: usize) -> f64 {
 }
 
 /// How well the repetitions of a log agree.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
     /// The spread over all times, then over times of one magnitude, ascending.
     pub spreads: Vec<Spread>,
@@ -44,7 +43,7 @@ pub struct Repeats {
 }
 
 /// The spread of times: greatest over least time of a choice on an input, less 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
     /// Which times: a text for people.
     pub times: String,
@@ -57,7 +56,7 @@ pub struct Spread {
 }
 
 /// Winners that differ between two sets of times of the same inputs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flips {
     /// Inputs with at least two choices in both.
     pub inputs: usize,

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ah_measure::protocol::{Answer, Clock, Description, Request, VERSION, WireCell, WireContext};
+use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
-use ah_model::{ChoiceId, Context, Device, Error, Schema};
+use ah_model::{ChoiceId, Context, Error, Schema};
 use ah_types::TimingPolicy;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ use process::{Fault, FaultKind, GRACE, Process};
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
-pub use process::{Limits, OnWorking, command, is_replacement};
+pub use process::{OnWorking, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;
 
@@ -41,6 +41,9 @@ const CLOCKS_DIFFER: f64 = 1.1;
 /// worker for a GPU takes 5 s, where an input takes 0.05.
 const MOST_FAULTS: u32 = 3;
 
+/// A worker has this long to describe itself: it opens its device and may compile its first kernels.
+const START: Duration = Duration::from_secs(60);
+
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
 
@@ -48,7 +51,10 @@ type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
 /// the same state; see the [module](self).
 pub struct Worker {
     start: Start,
-    limits: Limits,
+    /// The limit of the next line of an answer: making an input, checking a choice, one burst of samples.
+    limit: Duration,
+    /// The wait before a worker that could not be started is started once more: its device may need a moment.
+    pause: Duration,
     process: Option<Process>,
     /// The decision, the device, the choices and how they are timed.
     pub experiment: Experiment,
@@ -104,21 +110,17 @@ impl Worker {
     /// It cannot be started, or describes something that cannot be measured.
     pub fn start(
         mut command: Command,
-        limits: Limits,
+        limit: Duration,
         named: Named,
         shows_errors: bool,
     ) -> Result<Self, Error> {
-        let start = move || {
-            let started = Process::start(&mut command, shows_errors);
-            command.env(process::REPLACEMENT, "1");
-            started
-        };
-        Self::over(Box::new(start), limits, named)
+        let start = move || Process::start(&mut command, shows_errors);
+        Self::over(Box::new(start), limit, Duration::from_secs(1), named)
     }
 
-    fn over(mut start: Start, limits: Limits, named: Named) -> Result<Self, Error> {
+    fn over(mut start: Start, limit: Duration, pause: Duration, named: Named) -> Result<Self, Error> {
         let described = |mistake: &str| Error::Invalid(format!("the worker's description: {mistake}"));
-        let (process, description) = open(&mut start, limits).map_err(|failure| match failure {
+        let (process, description) = open(&mut start).map_err(|failure| match failure {
             Failure::DeviceLost(reason) => Error::Device(reason),
             mistake => described(mistake.reason()),
         })?;
@@ -129,7 +131,8 @@ impl Worker {
         let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
         Ok(Self {
             start,
-            limits,
+            limit,
+            pause,
             process: Some(process),
             attempts: vec![Attempts::default(); experiment.choices.len()],
             experiment,
@@ -235,7 +238,7 @@ impl Worker {
     /// # Errors
     /// The next inputs would be spoilt.
     fn release(&mut self) -> Result<(), Failure> {
-        let (limit, can) = (self.limits.answer, self.can("release"));
+        let (limit, can) = (self.limit, self.can("release"));
         let Some(process) = self.process.as_mut().filter(|_| can) else { return Ok(()) };
         match process.ask(Request::Release, limit) {
             Ok(answer) => match answer.failure() {
@@ -249,7 +252,7 @@ impl Worker {
     /// The process, started if there is none. It must describe itself as those before.
     fn process(&mut self) -> Result<&mut Process, Failure> {
         if self.process.is_none() {
-            let opened = open(&mut self.start, self.limits);
+            let opened = open(&mut self.start);
             let (mut process, now) =
                 opened.map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
             if let Some(what) = difference(&self.description, &now) {
@@ -263,7 +266,7 @@ impl Worker {
 
     /// Asks one question. A fault is a failure, and the process is replaced.
     fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
-        let limit = self.limits.answer;
+        let limit = self.limit;
         let failure = match self.process()?.ask(request, limit) {
             Ok(answer) => match answer.failure() {
                 None => return Ok(answer),
@@ -285,7 +288,7 @@ impl Worker {
         let start = Instant::now();
         self.process = None;
         if self.process().is_err() {
-            thread::sleep(self.limits.pause);
+            thread::sleep(self.pause);
         }
         let replaced = self.process().map(|_| ()).and_then(|()| self.prepare_again());
         self.first_requests = 2;
@@ -295,7 +298,7 @@ impl Worker {
 
     fn prepare_again(&mut self) -> Result<(), Failure> {
         let Some((context, seed)) = self.input.take() else { return Ok(()) };
-        let limit = self.limits.answer;
+        let limit = self.limit;
         let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, limit);
         let Err(failure) = answered(answer) else {
             self.input = Some((context, seed));
@@ -341,7 +344,7 @@ impl Worker {
         if self.input.is_none() {
             return all(Failure::Unmeasured("the input could not be made again".to_owned()));
         }
-        let limit = self.limits.answer;
+        let limit = self.limit;
         let process = match self.process() {
             Ok(process) => process,
             Err(failure) => return all(failure),
@@ -399,9 +402,9 @@ fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
 }
 
 /// Starts a process and asks for its description. [`Failure::Failed`] is a mistake in the description itself.
-fn open(start: &mut Start, limits: Limits) -> Result<(Process, Description), Failure> {
+fn open(start: &mut Start) -> Result<(Process, Description), Failure> {
     let mut process = start().map_err(Failure::DeviceLost)?;
-    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, limits.start))
+    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, START))
         .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
     match answer.rest.get("protocol").unwrap_or(&Value::Null) {
         version if *version == VERSION => {
@@ -446,25 +449,17 @@ impl Bench for Worker {
         let cell = |cell: &Cell| WireCell { burst: Some(cell.burst), ..self.cell(cell.choice) };
         let cells: Vec<WireCell> = cells.iter().map(cell).collect();
         let simulated = self.experiment.simulated;
-        // One processor second passes on each thread.
-        let seconds_at_once = match (self.description.clock, &self.experiment.device) {
-            (Clock::Wall, _) => 1.0,
-            (Clock::Processor, Device::Cpu(cpu)) => f64::from(cpu.cores.max(1)),
-            (Clock::Processor, Device::Cuda(_)) => {
-                thread::available_parallelism().map_or(1.0, |n| n.get() as f64)
-            }
-        };
         let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
             let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
             let times = answer.times(samples).map_err(Failure::Failed)?;
             let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
-            if simulated || claimed_ms <= elapsed_ms * CLOCKS_DIFFER * seconds_at_once {
+            if simulated || claimed_ms <= elapsed_ms * CLOCKS_DIFFER {
                 return Ok(times);
             }
             // The clock is at fault, and not the choice.
             Err(Failure::Unmeasured(format!(
                 "impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms; are they milliseconds? A worker \
-                 that adds up the processor time of several threads describes \"clock\": \"processor\""
+                 that adds up the processor time of several threads describes \"simulated\": true"
             )))
         };
         self.ask_cells(&cells, |cells| Request::Time { cells }, read)

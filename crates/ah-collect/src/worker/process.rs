@@ -23,28 +23,6 @@ const LIMITS_OF_WORK: u32 = 30;
 /// The time that a worker has to end after its input or its output has ended.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
-/// The time limits of a worker.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// For describing itself: it opens its device and may compile its first kernels.
-    pub start: Duration,
-    /// For the next line of an answer: making an input, checking a choice, one burst of samples.
-    pub answer: Duration,
-    /// The wait before a worker that could not be started is started once more: its device may need a moment.
-    pub pause: Duration,
-}
-
-impl Default for Limits {
-    /// A first check may compile its kernel; NVRTC takes up to some seconds.
-    fn default() -> Self {
-        Self {
-            start: Duration::from_secs(60),
-            answer: Duration::from_secs(20),
-            pause: Duration::from_secs(1),
-        }
-    }
-}
-
 /// The command that starts this program again, as a worker. The program may have been called by another name, of a
 /// binary with several tools in it, so it gets the name of this tool.
 pub fn command() -> Result<Command, Error> {
@@ -53,14 +31,6 @@ pub fn command() -> Result<Command, Error> {
     let mut command = Command::new(program);
     command.arg0("ah-collect").arg("serve");
     Ok(command)
-}
-
-/// The environment variable of a process that replaces another one.
-pub(super) const REPLACEMENT: &str = "AH_COLLECT_REPLACEMENT";
-
-/// Whether this process is a worker that replaces another one, whose description its collector has.
-pub fn is_replacement() -> bool {
-    std::env::var_os(REPLACEMENT).is_some()
 }
 
 /// A fault of a process.

@@ -8,7 +8,7 @@ use ah_measure::sampling::Seed;
 
 use super::Worker;
 use super::description::Named;
-use super::process::{Limits, Process};
+use super::process::Process;
 
 /// Measures one input with a worker whose processes write these bytes, one text for each process; without a further
 /// one, none can be started.
@@ -21,9 +21,8 @@ pub fn measure_scripted(outputs: impl Iterator<Item = Vec<u8>>) -> Result<Measur
         Some(output) => Process::over(std::io::sink(), Cursor::new(output)),
         None => Err("there is no further process".to_owned()),
     };
-    let limits = Limits { pause: Duration::ZERO, ..Limits::default() };
-    let mut worker =
-        Worker::over(Box::new(start), limits, Named::ByWorker(None)).map_err(|e| e.to_string())?;
+    let worker = Worker::over(Box::new(start), Duration::from_secs(20), Duration::ZERO, Named::ByWorker(None));
+    let mut worker = worker.map_err(|e| e.to_string())?;
     let policy = worker.experiment.timing;
     let context = worker.draw(Seed(0, 0)).map_err(|failure| failure.to_string())?;
     worker.accepts(&context)?;

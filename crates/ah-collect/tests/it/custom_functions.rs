@@ -30,7 +30,7 @@ fn the_sort_example_collects_resumes_and_describes() {
     assert_eq!(inputs(&folder).len(), 8);
     assert_eq!(inputs(&folder)[..5], before);
 
-    let described = program(&folder, "sort").args(["report", "--text", "train.txt"]).output().unwrap();
+    let described = program(&folder, "sort").args(["report", "train.txt"]).output().unwrap();
     let described = String::from_utf8(described.stdout).unwrap();
     assert!(described.starts_with("sort: 8 inputs"), "{described}");
     assert!(described.contains("always std_unstable (fallback)"), "{described}");

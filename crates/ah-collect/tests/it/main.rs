@@ -8,7 +8,6 @@ mod cuda;
 mod cuda_source;
 mod custom_functions;
 mod kills;
-mod report;
 mod reporting;
 mod streams;
 mod worker;

@@ -1,4 +1,4 @@
-//! The output for people: `report`, `list` and JSON.
+//! The output for people: `report` and `list`.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ fn a_log_is_described() {
     std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
     succeed(fake(&folder).args(["--inputs", "inputs.csv"]));
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    insta::assert_snapshot!(stdout(command.args(["report", "--text"]).arg(folder.log())));
+    insta::assert_snapshot!(stdout(command.args(["report"]).arg(folder.log())));
 
     // A log that another program wrote names no tool, and has no seed.
     let log = folder.read("train.txt");
@@ -20,18 +20,11 @@ fn a_log_is_described() {
     metadata["autoheuristic_rs"].as_object_mut().unwrap().retain(|key, _| key != "tool" && key != "seed");
     std::fs::write(folder.path("other.txt"), format!("{metadata}\n{rows}")).unwrap();
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    let text = stdout(command.args(["report", "--text"]).arg(folder.path("other.txt")));
+    let text = stdout(command.args(["report"]).arg(folder.path("other.txt")));
     assert!(text.contains("policy: ") && !text.contains("seed: ") && !text.contains("tool: "), "{text}");
 
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    refused(command.args(["report", "--text"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
-    let mut command = Command::cargo_bin("ah-collect").unwrap();
-    command.arg("report").arg(folder.log()).arg("-o").arg(folder.log());
-    refused(
-        &mut command,
-        2,
-        &["--output: expected a file that this command does not read, nor write for something else, found "],
-    );
+    refused(command.args(["report"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
 }
 
 #[test]
@@ -43,26 +36,9 @@ fn a_missing_gpu_is_said_once() {
     assert!(expected == 0 || about_gpus == expected, "{stderr}");
 }
 
-/// The JSON on standard output, with each figure that a clock shows as `0`.
-fn json(command: &mut Command) -> String {
-    let mut value: serde_json::Value = serde_json::from_str(&stdout(command.args(["--json", "-q"]))).unwrap();
-    if let Some(collection) = value.get_mut("collection") {
-        *collection = 0.into();
-    }
-    serde_json::to_string_pretty(&value).unwrap()
-}
-
 #[test]
-fn every_result_is_complete_as_json() {
+fn the_list_has_every_choice() {
     let folder = Folder::new();
-    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
-    let plain = || {
-        let mut command = Command::cargo_bin("ah-collect").unwrap();
-        command.current_dir(folder.path("."));
-        command
-    };
-    succeed(fake(&folder).args(["--inputs", "inputs.csv"]));
-    insta::assert_snapshot!("json of a log", json(plain().args(["report", "train.txt"])));
     insta::assert_snapshot!("the list", stdout(&mut fake_to(&folder, "list", "")));
 }
 

@@ -63,10 +63,13 @@ impl GeneratedFiles {
         for (name, text) in &output.files {
             let path = if name.is_empty() { output.place.clone() } else { output.place.join(name) };
             let new = (!text.is_empty()).then(|| text.clone());
-            let old = match keep_foreign("out", &path, MARK) {
-                Ok(()) => fs::read_to_string(&path).ok(),
+            let there = match fs::read_to_string(&path) {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                text => text.map(Some).map_err(Error::io(&path, "read")),
+            };
+            let old = match keep_foreign("out", &path, MARK).and(there) {
                 Err(_) if new.is_none() => None,
-                Err(foreign) => return Err(foreign),
+                old => old?,
             };
             changes.extend((old.is_some() || new.is_some()).then_some(Change { path, old, new }));
         }

@@ -22,9 +22,9 @@ use crate::units::seconds;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
-pub(crate) use program::{NoFlags, Program};
 #[cfg(feature = "kernels")]
 pub(crate) use program::{LIMIT, listing, listing_of};
+pub(crate) use program::{NoFlags, Program};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]

@@ -21,7 +21,8 @@ pub fn measure_scripted(outputs: impl Iterator<Item = Vec<u8>>) -> Result<Measur
         Some(output) => Process::over(std::io::sink(), Cursor::new(output)),
         None => Err("there is no further process".to_owned()),
     };
-    let worker = Worker::over(Box::new(start), Duration::from_secs(20), Duration::ZERO, Named::ByWorker(None));
+    let worker =
+        Worker::over(Box::new(start), Duration::from_secs(20), Duration::ZERO, Named::ByWorker(None));
     let mut worker = worker.map_err(|e| e.to_string())?;
     let policy = worker.experiment.timing;
     let context = worker.draw(Seed(0, 0)).map_err(|failure| failure.to_string())?;

@@ -72,6 +72,18 @@ enum Case {
     Blocks,
     /// 100 runs of 12 inputs, within which all numbers grow and shrink together.
     ManyLines,
+    /// 60 runs of 20 inputs, within which one factor scales all three numbers.
+    Scaled,
+    /// The same, with two numbers.
+    ScaledTwo,
+    /// The same, where the three numbers are multiples of small whole numbers.
+    ScaledWhole,
+    /// The same, where two small whole numbers are.
+    ScaledTwoWhole,
+    /// The same, where the three scaled numbers are rounded to whole ones.
+    ScaledRounded,
+    /// The same, with two numbers.
+    ScaledTwoRounded,
     /// 24 files that one category names.
     OneCategory,
     /// 60 files that one number names.
@@ -88,7 +100,7 @@ enum Case {
     Dimensions,
 }
 
-const CASES: [(&str, Case); 30] = [
+const CASES: [(&str, Case); 36] = [
     ("smooth", Case::Smooth),
     ("heavy", Case::Heavy),
     ("many", Case::Many),
@@ -112,6 +124,12 @@ const CASES: [(&str, Case); 30] = [
     ("rounded_files", Case::RoundedFiles),
     ("blocks", Case::Blocks),
     ("many_lines", Case::ManyLines),
+    ("scaled", Case::Scaled),
+    ("scaled_two", Case::ScaledTwo),
+    ("scaled_whole", Case::ScaledWhole),
+    ("scaled_two_whole", Case::ScaledTwoWhole),
+    ("scaled_rounded", Case::ScaledRounded),
+    ("scaled_two_rounded", Case::ScaledTwoRounded),
     ("one_category", Case::OneCategory),
     ("one_number", Case::OneNumber),
     ("walk", Case::Walk),
@@ -138,6 +156,8 @@ impl Case {
         match self {
             Self::Noise => 34,
             Self::Settings => 5,
+            Self::Scaled | Self::ScaledWhole | Self::ScaledRounded => 3,
+            Self::ScaledTwo | Self::ScaledTwoWhole | Self::ScaledTwoRounded => 2,
             _ => 4,
         }
     }
@@ -170,6 +190,12 @@ impl Case {
             Self::RoundedFiles => (30, 3..4),
             Self::Blocks => (40, 0..4),
             Self::ManyLines => (12, 0..0),
+            Self::Scaled
+            | Self::ScaledTwo
+            | Self::ScaledWhole
+            | Self::ScaledTwoWhole
+            | Self::ScaledRounded
+            | Self::ScaledTwoRounded => (20, 0..0),
             Self::OneCategory => (50, 0..3),
             Self::OneNumber => (20, 1..4),
             _ => (1, 0..0),
@@ -226,6 +252,24 @@ impl Case {
                     Self::Lines | Self::ManyLines => {
                         let scale = 0.8 + 0.4 * random.random::<f64>();
                         features.iter_mut().zip(&base).for_each(|(x, base)| *x = base * scale);
+                    }
+                    Self::Scaled | Self::ScaledTwo => {
+                        let scale = (4.0 * random.random::<f64>()).exp2();
+                        features.iter_mut().zip(&base).for_each(|(x, base)| *x = base * scale);
+                    }
+                    Self::ScaledWhole | Self::ScaledTwoWhole => {
+                        let scale = f64::from(random.random_range(1..=30));
+                        features
+                            .iter_mut()
+                            .zip(&base)
+                            .for_each(|(x, base)| *x = (base * 16.0).ceil() * scale);
+                    }
+                    Self::ScaledRounded | Self::ScaledTwoRounded => {
+                        let scale = (4.0 * random.random::<f64>()).exp2();
+                        features
+                            .iter_mut()
+                            .zip(&base)
+                            .for_each(|(x, base)| *x = (base * scale * 200.0).ceil());
                     }
                     _ => {}
                 }

@@ -45,7 +45,7 @@ pub(super) fn sets(mut columns: Vec<&Column>, is_only: bool) -> Vec<Candidate> {
     while set.len() > 1 {
         let keys = row_keys(&set, |column, row| column.codes[row]);
         let (sizes, shuffled) =
-            (sizes_of(&keys), sizes_of(&row_keys(&set, |column, row| column.codes[column.order[row]])));
+            (sizes_of(&keys), sizes_of(&row_keys(&set, |column, row| column.shuffled[row].to_bits())));
         let most = set.iter().map(|column| column.distinct).max().unwrap_or(0);
         let recurs = sizes.with_fellow >= LEAST_SHARE
             && sizes.groups >= LEAST_GROUPS

@@ -1,10 +1,13 @@
 //! The features of a log, as the search for groups compares them.
 
+use std::cmp::Reverse;
+
+use ah_model::expr::{Binary, Expr};
 use ah_model::hash::fnv1a;
+use ah_model::math::ln;
 use ah_model::{DEVICE_FEATURES, Feature, FeatureKind, Scalar};
 use ah_types::random::mix;
 
-use super::clusters::in_ranges;
 use super::groups::{LEAST_SHARE, sizes_of};
 use crate::data::Dataset;
 
@@ -16,21 +19,37 @@ const DETERMINED: f64 = 0.75;
 /// mostly square, `k` and a stride of a matrix that is mostly contiguous (0.78 on mm HF).
 const RISES: f64 = 0.7;
 
-/// A feature on the usable inputs.
+/// Most positive numbers whose ratios are columns: those with the most values.
+const MOST_DIVIDED: usize = 6;
+/// Logarithms of ratios are equal up to this: a factor that two numbers share leaves rounding errors.
+const RATIO_UNIT: f64 = 1e-9;
+
+/// A feature, or the logarithm of the ratio of two, on the usable inputs.
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) is_number: bool,
     /// The values; a hash of a category.
     pub(super) values: Vec<f64>,
+    /// The values in an order that no other feature has; the ratio of such values.
+    pub(super) shuffled: Vec<f64>,
     /// The values as ranks.
     pub(super) codes: Vec<u64>,
-    /// The rows in an order of its own.
-    pub(super) order: Vec<usize>,
     pub(super) distinct: usize,
+    /// A ratio of more values than one of its numbers is no candidate.
+    most: usize,
 }
 
 impl Column {
-    pub(super) fn new(dataset: &Dataset, slot: usize, feature: &Feature) -> Self {
+    fn new(name: String, is_number: bool, values: Vec<f64>, shuffled: Vec<f64>) -> Self {
+        let mut distinct = values.clone();
+        distinct.sort_by(f64::total_cmp);
+        distinct.dedup();
+        let code = |value| distinct.partition_point(|other| other < value) as u64;
+        let codes = values.iter().map(code).collect();
+        Self { name, is_number, values, shuffled, codes, distinct: distinct.len(), most: usize::MAX }
+    }
+
+    fn of_feature(dataset: &Dataset, slot: usize, feature: &Feature) -> Self {
         let value = |&input: &u32| match dataset.table.inputs[input as usize].values[slot].as_scalar() {
             Scalar::Number(x) if x.is_finite() => x + 0.0,
             Scalar::Number(_) => 0.0,
@@ -38,28 +57,26 @@ impl Column {
             Scalar::Category(name) => fnv1a(name) as f64,
         };
         let values: Vec<f64> = dataset.usable.iter().map(value).collect();
-        let mut distinct = values.clone();
-        distinct.sort_by(f64::total_cmp);
-        distinct.dedup();
-        let code = |value| distinct.partition_point(|other| other < value) as u64;
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by_key(|&row| mix(slot as u64, row as u64));
-        Self {
-            name: feature.name.clone(),
-            is_number: feature.kind == FeatureKind::Numerical,
-            codes: values.iter().map(code).collect(),
-            values,
-            order,
-            distinct: distinct.len(),
-        }
+        let shuffled = order.into_iter().map(|row| values[row]).collect();
+        Self::new(feature.name.clone(), feature.kind == FeatureKind::Numerical, values, shuffled)
     }
 
-    /// Returns a number in units of its range, or whole numbers for categories; `None` for a number that hardly varies.
-    pub(super) fn in_ranges(&self) -> Option<Vec<f64>> {
-        match self.is_number {
-            true => in_ranges(self.values.clone()),
-            false => Some(self.codes.iter().map(|code| *code as f64).collect()),
-        }
+    /// Returns the logarithm of the ratio of two positive numbers.
+    fn ratio(&self, other: &Self) -> Self {
+        let ratio = |(a, b): (&f64, &f64)| ((ln(*a) - ln(*b)) / RATIO_UNIT).round() * RATIO_UNIT + 0.0;
+        let ratios = |a: &[f64], b: &[f64]| a.iter().zip(b).map(ratio).collect();
+        let [a, b] = [self, other].map(|column| Expr::Feature(column.name.clone()));
+        let name = Expr::binary(Binary::Div, a, b).to_string();
+        let (values, shuffled) =
+            (ratios(&self.values, &other.values), ratios(&self.shuffled, &other.shuffled));
+        Self { most: self.distinct.min(other.distinct), ..Self::new(name, true, values, shuffled) }
+    }
+
+    /// Returns whether it can be divided by and divide others.
+    pub(super) fn is_positive(&self) -> bool {
+        self.is_number && self.values.iter().all(|x| *x > 0.0)
     }
 
     /// Returns whether it is a monotone function of another number.
@@ -108,14 +125,26 @@ fn longest_rise(values: impl Iterator<Item = u64>) -> usize {
 pub(super) fn columns(dataset: &Dataset) -> Vec<Column> {
     let schema = dataset.features.base().features();
     let own = schema.iter().enumerate().filter(|(_, feature)| !DEVICE_FEATURES.contains(&&*feature.name));
-    let columns = own.map(|(slot, feature)| Column::new(dataset, slot, feature));
+    let columns = own.map(|(slot, feature)| Column::of_feature(dataset, slot, feature));
     columns.filter(|column| column.distinct > 1).collect()
+}
+
+/// Returns the ratios of positive numbers that vary.
+pub(super) fn ratios(columns: &[Column]) -> Vec<Column> {
+    let mut positive: Vec<&Column> = columns.iter().filter(|column| column.is_positive()).collect();
+    positive.sort_by_key(|column| Reverse(column.distinct));
+    positive.truncate(MOST_DIVIDED);
+    let pairs = positive.iter().enumerate().flat_map(|(at, a)| positive[at + 1..].iter().map(|b| a.ratio(b)));
+    pairs.filter(|column| column.distinct > 1).collect()
 }
 
 /// Returns the columns whose values mostly recur, without those that follow another.
 pub(super) fn recurring(all: &[Column]) -> Vec<&Column> {
     let mut columns: Vec<&Column> = Vec::new();
-    for column in all.iter().filter(|column| sizes_of(&column.codes).with_fellow >= LEAST_SHARE) {
+    let recurs = |column: &&Column| {
+        column.distinct < column.most && sizes_of(&column.codes).with_fellow >= LEAST_SHARE
+    };
+    for column in all.iter().filter(recurs) {
         // `bytes = 2 * n` says what `n` says.
         if !columns.iter().any(|other| column.follows(other)) {
             columns.retain(|other| !other.follows(column));

@@ -8,6 +8,8 @@
 //! 24 files none may be slow, and the 25th is. Other candidates recur too: most of their inputs have a fellow, and there are far fewer
 //! groups than in a log whose columns are shuffled, while all combinations of the factors of a grid occur. Such a candidate counts where
 //! the inputs of a group share most of the error of a tree that never saw the group ([`evidence`]).
+//!
+//! Ratios of positive numbers are columns too: in a run, one factor may scale all sizes, so no number recurs, but their ratios do.
 
 mod by_columns;
 mod clusters;
@@ -17,9 +19,11 @@ mod groups;
 mod nearness;
 mod stretches;
 
+use ah_model::DerivedFeature;
+
 use by_columns::{entity, sets};
-use column::{MANY_VALUES, columns, recurring};
-use evidence::Evidence;
+use column::{Column, MANY_VALUES, columns, ratios, recurring};
+use evidence::{COMMON, COMMON_OF_RATIOS, Evidence};
 use groups::Candidate;
 use nearness::near;
 use stretches::stretches;
@@ -46,11 +50,12 @@ pub struct Dependence {
 pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
     let costs = Costs::new(&dataset.table, None).saturated();
     let columns = columns(dataset);
+    let ratios = ratios(&columns);
     let mut factor = None;
-    let mut counted = |candidate: Candidate| {
+    let mut counted = |candidate: Candidate, dataset: &Dataset, least: f64| {
         let evidence = Evidence::new(dataset, &costs, &candidate.keys, seed);
         match &candidate.shared {
-            _ if !evidence.counts() => None,
+            _ if !evidence.counts(least) => None,
             Shared::Columns(names) if names.len() == 1 && evidence.independent < LEAST_OF_COLUMN => {
                 factor = columns.iter().find(|column| column.name == names[0]);
                 None
@@ -58,17 +63,31 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
             _ => Some((evidence, candidate)),
         }
     };
-    let recurring = recurring(&columns);
-    let mut by_errors = |candidates: Vec<Candidate>| {
+    // Trees see the ratios too: along a run of one ratio the numbers go through all of their range.
+    let mut by_errors = |candidates: Vec<Candidate>, ratios: &[&Column]| {
+        if candidates.is_empty() {
+            return None;
+        }
+        let derived = |name: &String| DerivedFeature { name: name.clone(), expression: name.clone() };
+        let further = ratios.iter().map(|ratio| derived(&ratio.name)).collect();
+        let (divided, least) = match ratios {
+            [] => (dataset.clone(), COMMON),
+            _ => (dataset.clone().with_derived(further), COMMON_OF_RATIOS),
+        };
         let coarser = |finer: (Evidence, Candidate), next: (Evidence, Candidate)| {
             if next.0.square > MORE_BY_COARSER * finer.0.square { next } else { finer }
         };
-        let found = candidates.into_iter().filter_map(&mut counted).reduce(coarser);
-        found.map(|(evidence, candidate)| (evidence.independent, candidate))
+        let found = candidates.into_iter().filter_map(|candidate| counted(candidate, &divided, least));
+        found.reduce(coarser).map(|(evidence, candidate)| (evidence.independent, candidate))
     };
-    let by_features = entity(&recurring)
-        .or_else(|| by_errors(sets(recurring.clone(), columns.len() == 1)))
-        .or_else(|| by_errors(near(&columns)));
+    let [of_features, of_ratios] = [&columns, &ratios].map(|columns| recurring(columns));
+    let all_ratios: Vec<&Column> = ratios.iter().collect();
+    let others = columns.iter().filter(|column| !column.is_positive() && !ratios.is_empty());
+    let by_features = entity(&of_features)
+        .or_else(|| by_errors(sets(of_features.clone(), columns.len() == 1), &[]))
+        .or_else(|| by_errors(sets(of_ratios.clone(), false), &of_ratios))
+        .or_else(|| by_errors(near(columns.iter().collect(), 2), &[]))
+        .or_else(|| by_errors(near(ratios.iter().chain(others).collect(), 1), &all_ratios));
     let by_time = stretches(dataset, &costs, &columns, seed);
     let fewest = by_features.into_iter().chain(by_time).min_by(|a, b| a.0.total_cmp(&b.0));
     let groups = fewest.map(|(_, Candidate { keys, shared })| {
@@ -190,19 +209,34 @@ mod tests {
 
     #[test]
     fn inputs_that_are_near_in_all_numbers_are_groups() {
-        // In a run all numbers are near, or grow and shrink together.
-        for together in [false, true] {
-            let run = |at: usize| {
-                let scale = 0.8 + 0.4 * random(at, 4);
-                let value = |of: u64| match (random(at / 30, of), together) {
-                    (base, true) => base * scale,
-                    (base, false) => base + 0.01 * random(at, 10 + of),
-                };
-                ([1, 2, 3].map(value).to_vec(), of_group(at / 30))
-            };
-            let found = dependence(&["a", "b", "c"], 720, run);
-            assert_eq!(found.groups.map(|groups| groups.shared), Some(Shared::Nearness), "{together}");
+        let value = |at: usize, of: u64| random(at / 30, of) + 0.01 * random(at, 10 + of);
+        let run = |at: usize| ([1, 2, 3].map(|of| value(at, of)).to_vec(), of_group(at / 30));
+        let found = dependence(&["a", "b", "c"], 720, run);
+        assert_eq!(found.groups.map(|groups| groups.shared), Some(Shared::Nearness));
+    }
+
+    /// One factor scales the numbers of a run, whose own value in a column is from 0 to 1.
+    #[test]
+    fn runs_that_one_factor_scales_are_groups() {
+        let factor = |at: usize| (4.0 * random(at, 4)).exp2();
+        let real = |at: usize, of: u64| random(at / 20, of) * factor(at);
+        let whole = |at: usize, of: u64| (16.0 * random(at / 20, of)).ceil() * (30.0 * random(at, 4)).ceil();
+        let rounded = |at: usize, of: u64| (200.0 * real(at, of)).ceil();
+        let sizes: [(&str, &dyn Fn(usize, u64) -> f64); 3] =
+            [("real", &real), ("whole", &whole), ("rounded", &rounded)];
+        for (kind, size) in sizes {
+            for names in [&["a", "b", "c"][..], &["a", "b"]] {
+                let input =
+                    |at: usize| ((1..).take(names.len()).map(|of| size(at, of)).collect(), of_group(at / 20));
+                let groups = dependence(names, 1200, input).groups.unwrap();
+                let count = sizes_of(&groups.keys).groups;
+                assert!((35..=150).contains(&count), "{kind}, {} columns: {count}", names.len());
+                assert_eq!(groups.shared == Shared::Nearness, kind == "rounded", "{:?}", groups.shared);
+            }
         }
+        // Whole numbers that no factor scales have ratios in common too.
+        let free = |at: usize| ([1, 2, 3].map(|of| (30.0 * random(at, of)).ceil()).to_vec(), of_group(at));
+        assert!(dependence(&["a", "b", "c"], 1200, free).groups.is_none());
     }
 
     #[test]
@@ -213,7 +247,7 @@ mod tests {
         };
         let found = dependence(&["a", "b", "c"], 1200, run).groups.unwrap();
         let count = sizes_of(&found.keys).groups;
-        assert!(found.shared == Shared::Nearness && (90..=110).contains(&count), "{count}");
+        assert!(Some(found.shared) == named(&["a / b", "a / c", "b / c"]) && count == 100, "{count}");
     }
 
     #[test]
@@ -227,8 +261,8 @@ mod tests {
                 let scale = 0.8 + 0.4 * random(at, stream + 200);
                 ([1, 2, 3, 4].map(|of| scale * random(at / 12, stream + 1000 * of)).to_vec(), time(at / 12))
             };
-            let found = dependence(&["a", "b", "c", "d"], 1200, run).groups;
-            assert_eq!(found.map(|groups| groups.shared), Some(Shared::Nearness), "{stream}");
+            let found = dependence(&["a", "b", "c", "d"], 1200, run).groups.unwrap();
+            assert_eq!(sizes_of(&found.keys).groups, 100, "{stream}");
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use ah_model::math::ln;
 use rayon::prelude::*;
 
 use super::clusters::{clusters, in_ranges};
@@ -18,48 +17,22 @@ const MOST_NEAR: usize = 6000;
 /// The distances within which inputs are near, as shares of the range of a number.
 const REACHES: [f64; 4] = [0.001, 0.004, 0.016, 0.064];
 
-/// Returns the clusters of inputs that are near in all numbers and equal in categories; then those that are near in the ratios of their
-/// numbers, as the sizes of a run that grow together.
-pub(super) fn near(columns: &[Column]) -> Vec<Candidate> {
-    let mut columns: Vec<&Column> = columns.iter().collect();
+/// Returns the clusters of inputs that are near in all numbers, `fewest` or more, and equal in categories, if any.
+pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Vec<Candidate> {
     columns.sort_by_key(|column| Reverse(column.distinct));
     let numbers = columns.iter().filter(|column| column.is_number).count();
-    if numbers < 2 || columns[0].codes.len() > MOST_NEAR {
+    if numbers < fewest || columns[0].values.len() > MOST_NEAR {
         return Vec::new();
     }
-    let in_order = |space: fn(&[&Column], &Rows<'_>) -> Vec<Vec<f64>>| {
-        let shuffled = space(&columns, &|column, row| column.order[row]);
-        clusters_beside(&space(&columns, &|_, row| row), &shuffled)
+    let in_ranges = |values: fn(&Column) -> &[f64]| -> Vec<Vec<f64>> {
+        let of = |column: &&Column| match column.is_number {
+            true => in_ranges(values(column).to_vec()),
+            false => Some(values(column).to_vec()),
+        };
+        columns.iter().filter_map(of).collect()
     };
-    [values, ratios].into_iter().filter_map(in_order).collect()
-}
-
-/// Returns the row in whose place a column has another one.
-type Rows<'a> = dyn Fn(&Column, usize) -> usize + 'a;
-
-/// Returns the columns in units of their ranges.
-fn values(columns: &[&Column], rows: &Rows<'_>) -> Vec<Vec<f64>> {
-    let values = |column: &&Column| {
-        let values = column.in_ranges()?;
-        Some((0..values.len()).map(|row| values[rows(column, row)]).collect())
-    };
-    columns.iter().filter_map(values).collect()
-}
-
-/// Returns the same, where the positive numbers are divided by the first of them; nothing if they are fewer than three.
-fn ratios(columns: &[&Column], rows: &Rows<'_>) -> Vec<Vec<f64>> {
-    let is_positive = |column: &&Column| column.is_number && column.values.iter().all(|x| *x > 0.0);
-    let (positive, others): (Vec<&Column>, Vec<&Column>) = columns.iter().copied().partition(is_positive);
-    let [first, second, rest @ ..] = positive.as_slice() else { return Vec::new() };
-    if rest.is_empty() {
-        return Vec::new();
-    }
-    let log = |column: &Column, row| ln(column.values[rows(column, row)]);
-    let ratio = |column: &&Column| {
-        in_ranges((0..first.values.len()).map(|row| log(column, row) - log(first, row)).collect())
-    };
-    let ratios = std::iter::once(second).chain(rest).filter_map(ratio);
-    ratios.chain(values(&others, rows)).collect()
+    let found = clusters_beside(&in_ranges(|column| &column.values), &in_ranges(|column| &column.shuffled));
+    found.into_iter().collect()
 }
 
 /// Returns the clusters at the reach at which they are fewest beside those of shuffled columns.

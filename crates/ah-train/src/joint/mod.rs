@@ -110,34 +110,35 @@ fn may_promise(dataset: &Dataset) -> bool {
     dataset.has_fallback() && settings.max_risk != Some(MaxRisk::None) && settings.ranking.is_none()
 }
 
-/// Returns the choices that were added to the log later: less than half of the inputs time them, but nearly all time all others, and
-/// they failed on none, and no bounds on the features say where they can run: an estimate knows no failures. None without a cost formula.
-fn late(dataset: &Dataset) -> Vec<ChoiceId> {
+/// Returns the choices that were added to the log later, with the number of inputs that time them: less than half, but nearly all time
+/// all others, and no bounds on the features say where they can run.
+fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
     let (table, inputs) = (&dataset.table, &dataset.usable);
     let mut counts = vec![0_usize; table.choices.len()];
-    let mut failed = FxHashSet::default();
-    for cell in inputs.iter().flat_map(|&input| table.cells(input)) {
-        counts[cell.choice.index()] += 1;
-        if cell.time.is_infinite() {
-            failed.insert(cell.choice);
-        }
-    }
-    let (late, others): (Vec<(ChoiceId, usize)>, _) =
+    inputs.iter().flat_map(|&input| table.cells(input)).for_each(|cell| counts[cell.choice.index()] += 1);
+    let (mut late, others): (Vec<(ChoiceId, usize)>, _) =
         (0..).map(ChoiceId).zip(counts).partition(|(_, count)| 2 * count < inputs.len());
     let missing: usize = others.iter().map(|(_, count)| inputs.len() - count).sum();
-    if missing as f64 > SPARSE * (inputs.len() * others.len()) as f64
-        || late.is_empty()
-        || dimensions(dataset, inputs).is_empty()
-    {
+    if missing as f64 > SPARSE * (inputs.len() * others.len()) as f64 {
         return Vec::new();
     }
-    let is_learned = |(choice, count): &(ChoiceId, usize)| {
-        *count >= cost_formula::MIN_TIMES
-            && !failed.contains(choice)
-            && !table.is_rare(*choice)
-            && !dataset.is_bounded(*choice)
+    late.retain(|(choice, _)| !table.is_rare(*choice) && !dataset.is_bounded(*choice));
+    late
+}
+
+/// Returns those of them whose other times are estimated: enough inputs time them, and they failed on none, as an estimate knows no
+/// failures. None without a cost formula.
+fn late(dataset: &Dataset) -> Vec<ChoiceId> {
+    let (table, inputs) = (&dataset.table, &dataset.usable);
+    let fails = |choice| {
+        inputs.iter().any(|&input| table.cell(input, choice).is_some_and(|cell| cell.time.is_infinite()))
     };
-    late.into_iter().filter(is_learned).map(|(choice, _)| choice).collect()
+    let mut late = added_later(dataset);
+    late.retain(|(choice, count)| *count >= cost_formula::MIN_TIMES && !fails(*choice));
+    if late.is_empty() || dimensions(dataset, inputs).is_empty() {
+        return Vec::new();
+    }
+    late.into_iter().map(|(choice, _)| choice).collect()
 }
 
 fn few_times_of(table: &Table, late: &[ChoiceId]) -> String {
@@ -145,16 +146,19 @@ fn few_times_of(table: &Table, late: &[ChoiceId]) -> String {
     format!("less than half of the inputs time {}", listed(names))
 }
 
-/// Returns a warning about choices that were added later, where a promise leaves their times unknown.
+/// Returns a warning about a choice that was added later and whose other times stay unknown.
 pub fn not_estimated(dataset: &Dataset) -> Option<String> {
-    let late = if may_promise(dataset) { late(dataset) } else { Vec::new() };
-    (!late.is_empty()).then(|| {
-        format!(
-            "{}, and a promise must not rest on estimates: a program that names no choices hardly takes it. Time it on all inputs, or \
-             accept the risk with --max-risk none",
-            few_times_of(&dataset.table, &late)
-        )
-    })
+    let (choice, count) = added_later(dataset).into_iter().max_by_key(|(_, count)| *count)?;
+    let (why, or) = match may_promise(dataset) && !late(dataset).is_empty() {
+        true => ("a promise must not rest on estimates", ", or accept the risk with --max-risk none"),
+        false => ("nothing estimates its other times", ""),
+    };
+    Some(format!(
+        "{count} of {} inputs time {}. It is compared on these alone, and {why}: a program that names no choices hardly takes it. Time \
+         it on all inputs{or}",
+        dataset.usable.len(),
+        dataset.table.choices[choice.index()]
+    ))
 }
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.

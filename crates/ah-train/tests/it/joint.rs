@@ -216,6 +216,22 @@ fn a_choice_that_was_added_later_is_learned_from_a_few_times() {
     assert!(with_fallback.warnings.iter().any(warns), "{:?}", with_fallback.warnings);
 }
 
+/// The names of these choices have no tiles, so no formula estimates the new one.
+#[test]
+fn a_choice_that_was_added_later_and_is_not_estimated_is_named() {
+    let (folder, mut random) = (tempfile::tempdir().unwrap(), Pcg64::seed_from_u64(10));
+    let mut log = Product::new(&[]);
+    for (at, [m, n, k]) in shapes(200, &mut random).into_iter().enumerate() {
+        let timed = [("old", 2.0), ("other", 1.0 + m / n), ("new", 0.5)];
+        for (choice, time) in timed.into_iter().filter(|(choice, _)| *choice != "new" || at % 10 == 0) {
+            let _ = writeln!(log.text, "{m},{n},{k},{choice},{time}");
+        }
+    }
+    let warnings = learn(log.write(&folder, "log.txt")).warnings;
+    let says = |text: &String| text.contains("20 of 200 inputs time new. It is compared on these alone");
+    assert!(warnings.iter().any(says), "{warnings:?}");
+}
+
 /// Boosted trees in Python take as long as a product here; one tree takes a third of a microsecond.
 #[test]
 fn a_sparse_table_has_trees_of_a_few_sizes_in_python() {

@@ -248,14 +248,17 @@ fn exactly_the_inputs_of_a_file_are_measured() {
 }
 
 #[test]
-fn mm_is_measured_on_the_processor() {
+fn every_optimization_is_measured_on_the_processor() {
     let folder = Folder::new();
-    let path = folder.path("mm");
-    let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
-    let command = command.args(["--name", "mm", "--backend", "cpu", "--num-samples", "4", "-o"]).arg(&path);
-    let stderr = succeed(command);
-    assert!(!stderr.contains("failed"), "{stderr}");
-    let log = log::read(&[&path]).unwrap();
-    assert_eq!((log.metadata.name.as_str(), log.inputs.len()), ("mm", 4));
-    assert!(log.samples.iter().all(|s| s.feedback.is_finite() && s.feedback > 0.0));
+    for name in ["pad_mm", "mm"] {
+        let path = folder.path(name);
+        let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
+        let command =
+            command.args(["--name", name, "--backend", "cpu", "--num-samples", "4", "-o"]).arg(&path);
+        let stderr = succeed(command);
+        assert!(!stderr.contains("failed"), "{name}: {stderr}");
+        let log = log::read(&[&path]).unwrap();
+        assert_eq!((log.metadata.name.as_str(), log.inputs.len()), (name, 4));
+        assert!(log.samples.iter().all(|s| s.feedback.is_finite() && s.feedback > 0.0), "{name}");
+    }
 }

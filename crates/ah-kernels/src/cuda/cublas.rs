@@ -9,6 +9,7 @@ use super::arena::Allocation;
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
+use super::library::Library;
 use super::owned::Owned;
 use super::product::{Matrix, Product};
 
@@ -25,6 +26,7 @@ pub(crate) struct Cublas {
 
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        Library::Cublas.require()?;
         let bytes = if gpu.identity.capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
         let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;

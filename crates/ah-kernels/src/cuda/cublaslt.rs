@@ -11,6 +11,7 @@ use super::arena::Allocation;
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
+use super::library::Library;
 use super::owned::Owned;
 use super::product::{Matrix, Product};
 
@@ -73,6 +74,7 @@ pub(crate) struct PlannedProduct {
 
 impl CublasLt {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        Library::CublasLt.require()?;
         let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
         let handle = result::create_handle().map_err(lt("open cuBLASLt"))?;
         // SAFETY: the handle is new, and this is its destructor.

@@ -15,7 +15,7 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// Checks that the library is installed. Opening a GPU checks all of them.
+    /// Checks that the library is installed.
     pub(crate) fn require(self) -> Result<(), CudaError> {
         // SAFETY: each call only opens the library. The initialisers of CUDA's libraries need nothing of us.
         let (is_there, name, remedy) = unsafe {

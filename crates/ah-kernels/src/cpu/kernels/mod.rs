@@ -1,6 +1,11 @@
 //! The candidates on a processor: what libraries offer. Nothing here measures.
 //!
-//! The choices of [`mm`] are the crates `gemm` (one thread or all) and `matrixmultiply`. All matrices are `f32`. [`mod@reference`] has the results in f64 that they are checked against.
+//! | optimization | choices |
+//! | --- | --- |
+//! | [`mm`] | the crates `gemm` (one thread or all) and `matrixmultiply` |
+//! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
+//!
+//! All matrices are `f32`. [`mod@reference`] has the results in f64 that they are checked against.
 //!
 //! ```
 //! use ah_kernels::cpu::kernels::{MatMul, ndarray::Array2, ndarray::array};
@@ -14,6 +19,7 @@
 //! ```
 
 pub mod mm;
+pub mod pad_mm;
 pub mod reference;
 
 pub use mm::MatMul;

@@ -27,8 +27,8 @@ pub struct Roles {
     pub choice: Vec<Column>,
     /// The columns of the times; in a wide table each belongs to the choice of its name.
     pub times: Vec<Column>,
-    /// The columns without a role.
-    pub unused: Vec<Column>,
+    /// The columns without a role, and those of conditions alone.
+    pub watched: Vec<Column>,
     /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
     pub unit: Option<Column>,
     pub rules: TimeRules,
@@ -53,19 +53,11 @@ impl Roles {
                 list.iter().map(|text| finder.condition(field, text)).collect::<Result<Vec<_>, _>>()
             });
         let (conditions, failed_where) = (conditions?, failed_where?);
-        let of_conditions = conditions.iter().chain(&failed_where).map(|condition| &condition.column);
-        let used: FxHashSet<usize> = features
-            .iter()
-            .chain(&choice)
-            .chain(&times)
-            .chain(of_conditions.clone())
-            .map(|column| column.index)
-            .collect();
-        let is_unused = |(at, _): &(usize, &String)| !used.contains(at);
-        let unused = table.columns.iter().enumerate().filter(is_unused);
-        let unused: Vec<Column> = unused.map(|(index, name)| finder.at(index, name)).collect();
-        // A condition may be about the column of units.
-        let unit = unused.iter().chain(of_conditions).filter(|column| names_units(&column.name));
+        let used = features.iter().chain(&choice).chain(&times).map(|column| column.index);
+        let used: FxHashSet<usize> = used.collect();
+        let watched = table.columns.iter().enumerate().filter(|(at, _)| !used.contains(at));
+        let watched: Vec<Column> = watched.map(|(index, name)| finder.at(index, name)).collect();
+        let unit = watched.iter().filter(|column| names_units(&column.name));
         // Of several, the one whose name is most like that of the times: `primaryMetric.scoreUnit` for `primaryMetric.score`.
         let likeness = |column: &&Column| {
             let alike = |(a, b): &(char, char)| a == b;
@@ -81,12 +73,23 @@ impl Roles {
             failed_where,
             decimal: params.decimal,
         };
-        Ok(Self { unit, unused, features, choice, times, rules, conditions })
+        Ok(Self { unit, watched, features, choice, times, rules, conditions })
     }
 
     /// Returns true if nothing names the unit of the times.
     pub fn unit_is_assumed(&self) -> bool {
         self.rules.named.is_none() && self.unit.is_none() && !self.rules.higher_is_better
+    }
+
+    /// Returns the columns without a role.
+    pub fn unused(&self) -> impl Iterator<Item = &Column> {
+        let is_asked = |column: &Column| self.all_conditions().any(|of| of.column.index == column.index);
+        self.watched.iter().filter(move |column| !is_asked(column))
+    }
+
+    /// Returns the conditions of `--where` and `--failed-where`.
+    pub fn all_conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.conditions.iter().chain(&self.rules.failed_where)
     }
 
     /// Checks that this table has the features of the first one, in the same order.
@@ -128,6 +131,17 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     };
     let unit = |found: String| Err(Error::parameter("unit", UNITS, found));
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
+    if let Some((name, Named::Spread(word))) =
+        found.iter().find(|(_, named)| matches!(named, Named::Spread(_)))
+        && !params.wide
+    {
+        let expected = "a column of times (or --unit, which says that these are times)";
+        return Err(Error::parameter(
+            "time",
+            expected,
+            format!("column {}, and {word} is how far times differ", quoted(name)),
+        ));
+    }
     if params.wide {
         // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
         let names = listed(&|named| matches!(named, Named::Quantity(_)));
@@ -153,7 +167,7 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
         Named::Question(part) if !params.higher_is_better && !rows_have_units => {
             unit(format!("column {column}, and {} is no unit that import knows", quoted(part)))
         }
-        Named::Question(_) | Named::Nothing => Ok(None),
+        Named::Question(_) | Named::Spread(_) | Named::Nothing => Ok(None),
     }
 }
 
@@ -299,6 +313,17 @@ impl<'a> Finder<'a> {
         });
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
+        let mut stems: FxHashMap<_, (Vec<&String>, bool)> = FxHashMap::default();
+        for name in others.iter().filter(|_| self.params.choice.is_empty()) {
+            let (stem, has_statistic) = quantity::without_statistics(name);
+            let (alike, is_statistic) = stems.entry(stem).or_default();
+            (alike.push(name), *is_statistic |= has_statistic);
+            if *is_statistic && alike.len() > 1 {
+                let expected = "a column of times for each choice; these look like statistics of one. Name the columns of the choices with \
+                                --choice";
+                return Err(Error::parameter("wide", expected, format!("columns {}", listed(alike))));
+            }
+        }
         if names.is_empty() {
             return Err(self.missing("wide", "columns of times besides the features"));
         }

@@ -18,10 +18,13 @@ pub struct Words {
     pub devices: Vec<String>,
     pub device_endings: Vec<String>,
     pub statistics: Vec<String>,
+    pub spreads: Vec<String>,
     pub figures: Vec<String>,
     pub behind_units: Vec<String>,
     pub no_times: Vec<String>,
     pub rates: Vec<String>,
+    pub times: Vec<String>,
+    pub long_times: Vec<String>,
     pub runs: Vec<String>,
     pub counted: Vec<String>,
     /// The words for an amount, by its name.

@@ -31,8 +31,6 @@ pub enum Named {
     Quantity(Quantity),
     /// This part of the name may be a unit, and is none that we know.
     Question(String),
-    /// This word of the name is a statistic of how far times differ.
-    Spread(String),
     Nothing,
 }
 
@@ -176,11 +174,6 @@ impl Named {
     pub fn of(column: &str) -> Self {
         let quantity = |quantity: Quantity| Self::Quantity(quantity);
         let mut name = column.trim();
-        let spread = words(name).into_iter().map(str::to_lowercase).find(|word| is_spread(word));
-        // Not `mean ± std`.
-        if let Some(spread) = spread.filter(|_| !name.contains('±')) {
-            return Self::Spread(spread);
-        }
         while let Some((before, inside)) = bracket(name) {
             match Quantity::of_unit(inside) {
                 Some(found) => return quantity(found),
@@ -281,12 +274,15 @@ pub fn is_spread(word: &str) -> bool {
     is_in(&WORDS.spreads, word.trim_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns the words of a name in small letters without its statistics, and whether it has one.
-pub fn without_statistics(name: &str) -> (Vec<String>, bool) {
-    let all: Vec<String> = words(name).into_iter().map(str::to_lowercase).collect();
-    let rest = all.iter().filter(|word| !is_statistic(word) && !is_spread(word)).cloned().collect::<Vec<_>>();
-    let has_one = rest.len() < all.len();
-    (rest, has_one)
+/// Returns the word of a name that is a statistic of how far times differ, unless they are beside it: `mean ± std`.
+pub fn spread(name: &str) -> Option<&str> {
+    words(name).into_iter().find(|word| is_spread(&word.to_lowercase())).filter(|_| !name.contains('±'))
+}
+
+/// Returns the words of a name in small letters that are no statistics, and those that are.
+pub fn by_statistics(name: &str) -> (Vec<String>, Vec<String>) {
+    let lower = words(name).into_iter().map(str::to_lowercase);
+    lower.partition(|word| !is_statistic(word) && !is_spread(word))
 }
 
 /// Returns whether a text names a time without its unit, or a statistic of times.

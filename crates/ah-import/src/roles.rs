@@ -124,6 +124,12 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     if let Some(unit) = params.unit {
         return Ok(Some(Quantity::Time(unit)));
     }
+    let spread = times.iter().find_map(|column| Some((&column.name, quantity::spread(&column.name)?)));
+    if let Some((name, word)) = spread.filter(|_| !params.wide) {
+        let expected = "a column of times (or --unit, which says that these are times)";
+        let found = format!("{}, and {word} says how far times differ", quoted(name));
+        return Err(Error::parameter("time", expected, found));
+    }
     let found: Vec<(&str, Named)> =
         times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
     let listed = |is_one: &dyn Fn(&Named) -> bool| {
@@ -131,17 +137,6 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     };
     let unit = |found: String| Err(Error::parameter("unit", UNITS, found));
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
-    if let Some((name, Named::Spread(word))) =
-        found.iter().find(|(_, named)| matches!(named, Named::Spread(_)))
-        && !params.wide
-    {
-        let expected = "a column of times (or --unit, which says that these are times)";
-        return Err(Error::parameter(
-            "time",
-            expected,
-            format!("column {}, and {word} is how far times differ", quoted(name)),
-        ));
-    }
     if params.wide {
         // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
         let names = listed(&|named| matches!(named, Named::Quantity(_)));
@@ -167,7 +162,7 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
         Named::Question(part) if !params.higher_is_better && !rows_have_units => {
             unit(format!("column {column}, and {} is no unit that import knows", quoted(part)))
         }
-        Named::Question(_) | Named::Spread(_) | Named::Nothing => Ok(None),
+        Named::Question(_) | Named::Nothing => Ok(None),
     }
 }
 
@@ -315,14 +310,16 @@ impl<'a> Finder<'a> {
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
         let mut stems: FxHashMap<_, (Vec<&String>, bool)> = FxHashMap::default();
         for name in others.iter().filter(|_| self.params.choice.is_empty()) {
-            let (stem, has_statistic) = quantity::without_statistics(name);
-            let (alike, is_statistic) = stems.entry(stem).or_default();
-            (alike.push(name), *is_statistic |= has_statistic);
-            if *is_statistic && alike.len() > 1 {
-                let expected = "a column of times for each choice; these look like statistics of one. Name the columns of the choices with \
-                                --choice";
-                return Err(Error::parameter("wide", expected, format!("columns {}", listed(alike))));
-            }
+            let (stem, statistics) = quantity::by_statistics(name);
+            let (alike, has_statistic) = stems.entry(stem).or_default();
+            alike.push(name);
+            *has_statistic |= !statistics.is_empty();
+        }
+        if let Some((alike, _)) =
+            stems.into_values().find(|(alike, has_statistic)| *has_statistic && alike.len() > 1)
+        {
+            let expected = "a column of times for each choice (name these with --choice)";
+            return Err(Error::parameter("wide", expected, format!("statistics of one: {}", listed(alike))));
         }
         if names.is_empty() {
             return Err(self.missing("wide", "columns of times besides the features"));

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::unit::Base;
+
 /// The lists of `words.toml`, which describes each.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +24,8 @@ pub struct Words {
     pub figures: Vec<String>,
     pub behind_units: Vec<String>,
     pub no_times: Vec<String>,
+    /// The units of time.
+    pub units: Vec<(Base, Vec<String>)>,
     pub rates: Vec<String>,
     pub times: Vec<String>,
     pub long_times: Vec<String>,

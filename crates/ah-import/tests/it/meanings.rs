@@ -48,7 +48,7 @@ fn how_far_times_differ_is_no_time() {
             let error = folder.error(&params);
             assert!(
                 error.starts_with("time: expected a column of times")
-                    && error.contains("how far times differ"),
+                    && error.contains("says how far times differ"),
                 "{error}"
             );
         }
@@ -73,7 +73,7 @@ fn statistics_are_no_rival_choices() {
         (params.choice, params.time, params.wide) = (Vec::new(), Vec::new(), true);
         let error = folder.error(&params);
         assert!(
-            error.starts_with("wide: expected") && error.contains("look like statistics of one"),
+            error.starts_with("wide: expected") && error.contains("found statistics of one: "),
             "{columns}: {error}"
         );
         params.choice = names(columns);
@@ -188,7 +188,10 @@ fn another_column_may_say_that_a_row_failed() {
     (params.failed, params.failed_where) = (Some(names("-1")), names("is_correct=no"));
     // A value that no row has is said, and the warning stays.
     let (_, warnings) = read(&folder, &params);
-    assert_snapshot!(warnings.join("\n"), @"");
+    assert_snapshot!(warnings.join("\n"), @r#"
+    no row has "is_correct=no"; its column has "true", "false"
+    column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where is_correct=false; if they are no measurements, --where 'is_correct!=false'
+    "#);
     for wrong in ["is_correct=fals", "is_correct!=tru", "is_correct=f?lse*"] {
         params.failed_where = names(wrong);
         assert!(
@@ -199,7 +202,7 @@ fn another_column_may_say_that_a_row_failed() {
     }
     params.failed_where = Vec::new();
     params.only_where = names("is_correct!=fals");
-    assert_snapshot!(read(&folder, &params).1[0], @"");
+    assert_snapshot!(read(&folder, &params).1[0], @r#"no row has "is_correct=fals"; its column has "true", "false""#);
     params.failed_where = names("is_corect=false");
     params.output = folder.path("b.txt");
     assert!(folder.error(&params).contains("did you mean \"is_correct\"?"));
@@ -221,7 +224,7 @@ fn rows_that_are_no_measurements_are_left_out() {
     let (log, warnings) = read(&folder, &params);
     assert_eq!((&*log, warnings.len()), ("1,a,0.005; 1,b,0.004", 0));
     (params.only_where, params.output) = (names("way=*:*:*"), folder.path("b.txt"));
-    assert_snapshot!(folder.error(&params), @"t.csv: no row has way=*:*:* (rows: 4); look at the values of the column of --where");
+    assert_snapshot!(folder.error(&params), @r#"t.csv: no row has way=*:*:* (rows: 4); no row has "way=*:*:*"; its column has "a", "a:p0.00", "b", "b:p0.00""#);
     params.only_where = names("way");
     assert_snapshot!(folder.error(&params), @r#"where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
 }

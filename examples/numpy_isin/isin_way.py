@@ -15,9 +15,9 @@ DEVICE = "Intel(R) Xeon(R) Processor (1 cores; avx avx2 avx512bw avx512dq avx512
 def choose(n, tests, span):
     """Returns the choice to take; None where the heuristic declines: do what you would do without it."""
     try:
-        if tests <= 8:
-            return "loop"  # 909 inputs, 1.001 of the best time, at worst 1.155
         if tests <= 22:
+            if tests <= 8:
+                return "loop"  # 909 inputs, 1.001 of the best time, at worst 1.155
             # ceil(n/128)*ceil(span/16)
             ceil_n_128_ceil_span_16 = float(math.ceil(n / 128.0)) * math.ceil(span / 16.0)
             if ceil_n_128_ceil_span_16 > 13500.0:

@@ -1,11 +1,15 @@
 //! `--where` and `--failed-where`: conditions on the cells of one column.
 
 use ah_model::Error;
-use ah_model::shown::quoted;
+use ah_model::shown::{listed, quoted};
+use indexmap::IndexSet;
 use regex::Regex;
 
 use crate::cell::Cell;
 use crate::column::Column;
+
+/// So many values of a column are kept for a message.
+const MOST_SHOWN: usize = 16;
 
 /// `COLUMN=VALUE` or `COLUMN!=VALUE`, in which `*` stands for any text.
 #[derive(Clone, Debug)]
@@ -15,6 +19,37 @@ pub struct Condition {
     value: Value,
     /// The condition as the user wrote it.
     pub text: String,
+}
+
+/// The cells of a condition's column so far.
+#[derive(Clone, Debug, Default)]
+pub struct SeenValues {
+    /// Whether one has the condition's value.
+    pub is_found: bool,
+    /// The first other values.
+    values: IndexSet<String>,
+}
+
+impl SeenValues {
+    /// Sees the cell of a row.
+    pub fn see(&mut self, condition: &Condition, cells: &[Cell]) {
+        if !self.is_found {
+            let cell = condition.column.cell(cells);
+            self.is_found = condition.names(cell);
+            if self.values.len() < MOST_SHOWN {
+                self.values.insert(cell.shown());
+            }
+        }
+    }
+
+    /// Returns a sentence about the condition `text`, whose value no row has.
+    pub fn unfound(&self, text: &str) -> String {
+        format!(
+            "no row has {}; its column has {}",
+            quoted(&text.replacen("!=", "=", 1)),
+            listed(&self.values)
+        )
+    }
 }
 
 /// Splits a condition into the column, whether it is negated, and the value.
@@ -41,11 +76,19 @@ impl Condition {
     pub fn holds(&self, cell: &Cell) -> bool {
         match cell {
             Cell::List(list) if !list.is_empty() => list.iter().any(|cell| self.holds(cell)),
+            cell => self.names(cell) != self.negated,
+        }
+    }
+
+    /// Returns whether a cell has the condition's value; of a list, whether one of its values is it.
+    pub fn names(&self, cell: &Cell) -> bool {
+        match cell {
+            Cell::List(list) if !list.is_empty() => list.iter().any(|cell| self.names(cell)),
             cell => {
                 // A missing value is nothing, and the word for it.
                 let text = cell.as_text().unwrap_or_default();
                 let texts = [text, cell.missing_word().unwrap_or(text)];
-                texts.iter().any(|text| self.value.matches(text)) != self.negated
+                texts.iter().any(|text| self.value.matches(text))
             }
         }
     }

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cell::{Cell, NONE};
 use crate::column::Column;
+use crate::condition::SeenValues;
 use crate::doubts::{self, Doubts};
 use crate::number::{self, Points};
 use crate::params::ImportParams;
@@ -48,6 +49,8 @@ pub struct Contents {
     /// The first rows that repeat the line of names, and the number of all.
     repeated_names: (Vec<String>, usize),
     doubts: Doubts,
+    /// By the text of each condition, what its column has.
+    conditions: BTreeMap<String, SeenValues>,
     /// By feature and word, the rows in which the word is read as a missing value.
     missing: BTreeMap<(usize, &'static str), u64>,
     /// The tools that wrote the tables.
@@ -97,10 +100,11 @@ impl Contents {
             return match (bad, contents.rows_left_out) {
                 (0, 0) => too_little("the table has no rows to import", "measure some inputs first"),
                 (0, left) => {
-                    let conditions = params.only_where.join(" and ");
+                    let conditions = format!("no row has {} (rows: {left})", params.only_where.join(" and "));
+                    let unfound = contents.unfound(params).into_iter().next();
                     too_little(
-                        &format!("no row has {conditions} (rows: {left})"),
-                        "look at the values of the column of --where",
+                        &conditions,
+                        &unfound.unwrap_or_else(|| "look at the columns of --where".to_owned()),
                     )
                 }
                 _ => {
@@ -115,11 +119,8 @@ impl Contents {
         }
         contents.has_own_units = row.seen.has_own_units;
         contents.read_sentinels(&row.seen.greatest);
-        for condition in
-            params.failed_where.iter().filter(|condition| !row.seen.failed_where.contains(*condition))
-        {
-            contents.readings.push(format!("no row has {} (--failed-where)", quoted(condition)));
-        }
+        let unfound = contents.unfound(params);
+        contents.readings.extend(unfound);
         let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
             .map_err(|e| Error::parameter("features", "each column once", e.to_string()))?;
@@ -153,11 +154,14 @@ impl Contents {
             self.roles = roles.clone();
         }
         roles.same_features(path, &self.roles.features, &params.tables[0])?;
-        let watched = self.doubts.places(&roles.unused);
+        let watched = self.doubts.places(&roles.watched);
         let numbers: Vec<&Column> = match table.may_group && params.decimal.is_none() {
             true => roles.features.iter().chain(&roles.times).collect(),
             false => Vec::new(),
         };
+        let conditions = roles.all_conditions();
+        let mut conditions: Vec<SeenValues> =
+            conditions.map(|of| self.conditions.remove(&of.text).unwrap_or_default()).collect();
         let mut points = vec![Points::default(); numbers.len()];
         let mut bad_rows = std::mem::take(&mut self.bad_rows);
         let mut take = |Row { number, mut cells }: Row| {
@@ -169,6 +173,9 @@ impl Contents {
                 return Ok(());
             }
             cells.extend_from_slice(&constants);
+            for (seen, condition) in conditions.iter_mut().zip(roles.all_conditions()) {
+                seen.see(condition, &cells);
+            }
             if !roles.is_wanted(&cells) {
                 self.rows_left_out += 1;
                 return Ok(());
@@ -193,6 +200,7 @@ impl Contents {
             }
         }
         self.bad_rows = bad_rows;
+        self.conditions.extend(roles.all_conditions().map(|of| of.text.clone()).zip(conditions));
         for (column, points) in numbers.iter().zip(&points) {
             if let Some((row, text)) = points.doubt() {
                 let expected = "numbers that can be read in one way alone, as each value with a point has three digits behind it and whole \
@@ -257,6 +265,13 @@ impl Contents {
         Ok(())
     }
 
+    /// Returns a sentence for each condition of the user whose value no row has.
+    fn unfound(&self, params: &ImportParams) -> Vec<String> {
+        let texts = params.only_where.iter().chain(&params.failed_where);
+        let seen = texts.filter_map(|text| Some((text, self.conditions.get(text)?)));
+        seen.filter(|(_, seen)| !seen.is_found).map(|(text, seen)| seen.unfound(text)).collect()
+    }
+
     /// Returns a feature. Its values in all rows show whether it is numerical.
     ///
     /// # Errors
@@ -273,11 +288,16 @@ impl Contents {
             let number = if row.number < 0 { RowNumber::Row(number) } else { RowNumber::Line(number) };
             Err(fault.at(&params.tables[row.table as usize], number).in_column(name))
         };
+        let odd = names.iter().filter(|row| number::is_notation(value(row))).collect::<Vec<_>>();
         match (numbers.first(), names.first()) {
             (Some(_), None) if !categorical => Ok(Feature::numerical(name)),
             (_, Some(row)) if !categorical && number::is_localized(value(row)) => {
                 let hint = format!("{}; or give --categorical with this column", number::HINT);
                 fault(row, "a number".to_owned(), &hint)
+            }
+            (None, Some(_)) if !categorical && 10 * odd.len() >= 9 * names.len() => {
+                let hint = "write its digits alone (1000 for 1_000 or 1k), or give --categorical with this column if these are names";
+                fault(odd[0], "a number".to_owned(), hint)
             }
             (Some(number), Some(row)) if !categorical => {
                 let hint = "fix it, or give --categorical with this column if its numbers are names";
@@ -322,7 +342,9 @@ impl Contents {
             ));
         }
         warnings.extend(self.missing_words());
-        warnings.extend(self.doubts.validity(&self.fastest_rows()));
+        let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
+        let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
+        warnings.extend(self.doubts.validity(&self.fastest_rows(), &asked));
         let names = &self.roles.choice;
         warnings.extend(
             names
@@ -359,7 +381,7 @@ impl Contents {
             rows_left_out: self.rows_left_out,
             tools: self.tools.into_iter().collect(),
             unit,
-            unused: self.roles.unused.into_iter().map(|column| column.name).collect(),
+            unused: self.roles.unused().map(|column| column.name.clone()).collect(),
             numerical: names(FeatureKind::Numerical),
             categorical: names(FeatureKind::Categorical),
             warnings,
@@ -420,14 +442,10 @@ impl Contents {
                 number.unsigned_abs()
             )
         };
-        let others = match self.roles.unused.is_empty() {
-            true => String::new(),
-            false => {
-                format!(
-                    " Columns without a role: {}.",
-                    listed(self.roles.unused.iter().map(|column| &column.name))
-                )
-            }
+        let unused = listed(self.roles.unused().map(|column| &column.name));
+        let others = match &*unused {
+            "" => String::new(),
+            unused => format!(" Columns without a role: {unused}."),
         };
         Some(format!(
             "rows contradict each other (pairs of an input and a choice: {}). The first: {}, {}. Is a feature missing from \

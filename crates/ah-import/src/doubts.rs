@@ -8,8 +8,8 @@ use ah_model::{Error, Fault};
 use indexmap::IndexSet;
 
 use crate::cell::Cell;
-use crate::column::Column;
-use crate::quantity::is_statistic;
+use crate::column::{Column, is_named};
+use crate::quantity::{is_spread, is_statistic};
 use crate::words::{WORDS, is_in};
 
 /// A column with more values is no column of states.
@@ -112,9 +112,9 @@ impl Doubts {
         Ok(())
     }
 
-    /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not. `fastest` has for
-    /// each input the row with the least time.
-    pub fn validity(&self, fastest: &[usize]) -> Vec<String> {
+    /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not, but for the columns
+    /// that the user `asked` about. `fastest` has for each input the row with the least time.
+    pub fn validity(&self, fastest: &[usize], asked: &[&str]) -> Vec<String> {
         let count = |rows: &mut dyn Iterator<Item = u8>, of: usize| {
             rows.filter(|value| usize::from(*value) == of).count()
         };
@@ -144,7 +144,8 @@ impl Doubts {
                 shell(&flag.replacen('=', "!=", 1)),
             ))
         };
-        self.columns.iter().filter_map(sentence).collect()
+        let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
+        self.columns.iter().filter(is_open).filter_map(sentence).collect()
     }
 }
 
@@ -216,7 +217,7 @@ fn is_name(value: &str) -> bool {
 /// Returns whether the end of a name is a figure: ` (p99)`, `_mean`, `/real_time`.
 fn is_figure(end: &str) -> bool {
     let word: String = end.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    is_statistic(&word) || is_in(&WORDS.figures, &word)
+    is_statistic(&word) || is_spread(&word) || is_in(&WORDS.figures, &word)
 }
 
 /// Returns a word for a shell.

@@ -1,5 +1,9 @@
 //! Numbers as programs and spreadsheets write them: `1,234.5`, `1.234,5` and `1 234.5` group digits.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// The character between the whole part of a number and its fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
@@ -36,6 +40,15 @@ pub fn is_localized(text: &str) -> bool {
     text.contains(|c: char| !c.is_ascii_alphanumeric())
         && ah_types::number(text).is_none()
         && [Decimal::Point, Decimal::Comma].iter().any(|decimal| plain(text, *decimal).is_some())
+}
+
+/// Returns whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567` or `50 %`.
+pub fn is_notation(text: &str) -> bool {
+    static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
+        let forms = r"0x[\da-f_]+|0[bo][\d_]+|\d{1,3}(_\d{3}|,\d{2,3})+(\.\d+)?|\d+([.,]\d+)? ?([kmgtp]i?b?|b|bytes|%)";
+        Regex::new(&format!("(?i)^[-+]?({forms})$")).expect("a regular expression")
+    });
+    NOTATION.is_match(text)
 }
 
 /// Returns the number with a decimal point and without groups; `None` where the separators are out of place.

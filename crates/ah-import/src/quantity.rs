@@ -52,6 +52,11 @@ fn known_amount(word: &str) -> Option<(&'static str, f64)> {
     known.filter_map(|(end, name)| Some((name, prefix(word.strip_suffix(end)?)?))).next()
 }
 
+/// Returns whether a word names an amount that is no run of the choice.
+fn is_counted(word: &str) -> bool {
+    known_amount(word).is_some_and(|(amount, _)| !amount.is_empty())
+}
+
 impl Rate {
     fn new(amount: &str, per: Unit, text: &str) -> Self {
         let lower = amount.to_lowercase();
@@ -67,11 +72,8 @@ impl Rate {
     fn of_word(word: &str) -> Option<Self> {
         let rate = |amount: &str| Some(Self::new(amount, Unit::S, word));
         let lower = word.to_lowercase();
-        if let Some(amount) =
-            ["bps", "Bps"].iter().find_map(|end| word.strip_suffix(end).map(|p| (p, &end[..1])))
-            && prefix(amount.0).is_some()
-        {
-            return rate(&format!("{}{}", amount.0, amount.1));
+        if let Some(amount) = word.strip_suffix("ps").filter(|amount| is_counted(amount)) {
+            return rate(amount);
         }
         for (end, amount) in [("flops", "flop"), ("flop", "flop"), ("ops", "op"), ("hz", "Hz")] {
             if let Some(start) = lower.strip_suffix(end)
@@ -81,7 +83,8 @@ impl Rate {
                 return rate(&format!("{start}{amount}"));
             }
         }
-        is_in(&WORDS.rates, &lower).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
+        let has_prefix = |end: &String| lower.strip_suffix(end.as_str()).and_then(prefix).is_some();
+        WORDS.rates.iter().any(has_prefix).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
     }
 
     /// Returns whether one of the amount is one run of the choice.
@@ -126,9 +129,14 @@ impl Quantity {
             return Rate::of_word(text).map(Self::Rate);
         };
         match (Unit::of_word(amount), Unit::of_word(per)) {
+            (None, Some(unit)) if is_time(amount) => Some(Self::Time(unit)),
             (None, Some(per)) => Some(Self::Rate(Rate::new(amount, per, text))),
-            // A time of one call, or of one element.
-            (Some(unit), None) if !per.is_empty() => Some(Self::Time(unit)),
+            // A time of one call, or of one element; not the nanoseconds that one day simulates.
+            (Some(unit), None) if !per.is_empty() && !is_in(&WORDS.long_times, &per.to_lowercase()) => {
+                Some(Self::Time(unit))
+            }
+            // Of each device: `tokens/s/GPU`.
+            (None, None) if amount.contains('/') => Self::of_unit(amount),
             _ => None,
         }
     }
@@ -173,16 +181,27 @@ impl Named {
                 None => return Self::Question(inside.to_owned()),
             }
         }
-        let per_time = name.split([' ', '_']).filter(|part| part.contains('/')).find_map(Quantity::of_unit);
-        if let Some(found) = per_time {
+        let mut words = words(name);
+        let mut lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+        let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
+        let of_per = per.map(|at| format!("{}/{}", words[at - 1], words[at + 1]));
+        let parts = || name.split([' ', '_']).filter(|part| part.contains('/')).chain(of_per.as_deref());
+        if let Some(found) = parts().find_map(Quantity::of_unit) {
             return quantity(found);
         }
-        let words = words(name);
-        let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-        let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
-        let of_per = per.and_then(|at| Quantity::of_unit(&format!("{}/{}", words[at - 1], words[at + 1])));
-        if let Some(found) = of_per {
-            return quantity(found);
+        let is_no_time = |part: &&str| {
+            let (amount, per) = part.split_once('/').unwrap_or_default();
+            let is_long = Unit::of_word(per).is_some() || is_in(&WORDS.long_times, &per.to_lowercase());
+            is_long && Unit::of_word(amount).is_some()
+                || is_amount(amount)
+                || is_in(&WORDS.no_times, &amount.to_lowercase())
+        };
+        if let Some(part) = parts().find(is_no_time) {
+            return Self::Question(part.to_owned());
+        }
+        // The time of what follows.
+        if let Some(at) = per.filter(|at| at + 2 == words.len()) {
+            (words.truncate(at), lower.truncate(at));
         }
         let Some(at) = lower.iter().rposition(|word| !may_follow_a_unit(word)) else {
             // Minutes, or the least time?
@@ -207,7 +226,14 @@ impl Named {
             }
             (Some(unit), _) => quantity(Quantity::Time(unit)),
             (_, Some(rate)) => quantity(Quantity::Rate(rate)),
-            _ if is_two_letters || is_in(&WORDS.no_times, last) => Self::Question(word.to_owned()),
+            // `GBs` may be GB/s, and `tokens` is no time.
+            _ if is_two_letters
+                || is_in(&WORDS.no_times, last)
+                || is_amount(word.trim_end_matches('s'))
+                || is_amount(word) =>
+            {
+                Self::Question(word.to_owned())
+            }
             _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
                 quantity(Quantity::Rate(Rate::new("", Unit::S, column)))
             }
@@ -220,9 +246,8 @@ impl Named {
 
 /// Returns whether a word counts what is done, so that `s` behind it makes a rate. One run, `op`, and single letters do not.
 fn is_amount(word: &str) -> bool {
-    let is_known = known_amount(word).is_some_and(|(amount, _)| !amount.is_empty());
     let lower = word.to_lowercase();
-    word.len() > 1 && is_known
+    word.len() > 1 && is_counted(word)
         || lower.ends_with('s') && (known_amount(word).is_some() || is_in(&WORDS.runs, &lower))
 }
 
@@ -242,6 +267,28 @@ fn may_be_counted_in(word: &str, unit: Unit) -> bool {
 pub fn is_statistic(word: &str) -> bool {
     let percentile = word.strip_prefix('p').unwrap_or_default();
     is_in(&WORDS.statistics, word) || percentile.len() > 1 && percentile.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns whether a word in small letters is a statistic of how far times differ: `stddev`, `ci95`.
+pub fn is_spread(word: &str) -> bool {
+    is_in(&WORDS.spreads, word.trim_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns the word of a name that is a statistic of how far times differ, unless they are beside it: `mean ± std`.
+pub fn spread(name: &str) -> Option<&str> {
+    words(name).into_iter().find(|word| is_spread(&word.to_lowercase())).filter(|_| !name.contains('±'))
+}
+
+/// Returns the words of a name in small letters that are no statistics, and those that are.
+pub fn by_statistics(name: &str) -> (Vec<String>, Vec<String>) {
+    let lower = words(name).into_iter().map(str::to_lowercase);
+    lower.partition(|word| !is_statistic(word) && !is_spread(word))
+}
+
+/// Returns whether a text names a time without its unit, or a statistic of times.
+fn is_time(text: &str) -> bool {
+    let last = words(text).pop().unwrap_or_default().to_lowercase();
+    is_in(&WORDS.times, &last) || is_statistic(&last)
 }
 
 /// Returns whether a word may follow a unit.
@@ -381,6 +428,16 @@ mod tests {
             ("times_s", 1e3),
             ("process_s", 1e3),
             ("analysis_s", 1e3),
+            ("time/ns", 1e-6),
+            ("Time / ms", 1.0),
+            ("CPU Time/us", 1e-3),
+            ("mean/us", 1e-3),
+            ("Laufzeit/s", 1e3),
+            ("ms/iter/gpu", 1.0),
+            ("s/epoch", 1e3),
+            ("s_per_epoch", 1e3),
+            ("ms per token", 1.0),
+            ("mean ± std (us)", 1e-3),
         ] {
             let found = Named::of(name);
             let is_right = matches!(&found, Named::Quantity(Quantity::Time(unit)) if unit.ms(1.0) == ms);
@@ -416,22 +473,84 @@ mod tests {
             "ops_s",
             "tokens_sec",
             "mem GB s",
+            "MLUPS",
+            "GLUPS",
+            "mflups",
+            "GUPS",
+            "GTEPS",
+            "GCUPS",
+            "Mpps",
+            "kIOPS",
+            "kQPS",
+            "bops",
+            "gbops",
+            "samples/sec",
+            "images/sec/gpu",
+            "tokens/s/device",
+            "TFLOP/s/GPU",
+            "tokps",
+            "it/s",
+            "t/s",
+            "GStencil/s",
+            "Mrays/s",
+            "nps",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");
         }
         for name in [
-            "cycles", "gpu_ticks", "time (cyc)", "min", "time_min", "speedup", "Score", "time_fs",
-            "energy_j", "Mem (MB)", "time (a.u.)", "time_m", "clocks", "Time (days)", "mean (cycles)",
-            "rows_s", "samples_s", "Mpixels_s", "lookups_sec", "img_s", "req_s", "it_s", "ops_ms",
+            "cycles",
+            "gpu_ticks",
+            "time (cyc)",
+            "min",
+            "time_min",
+            "speedup",
+            "Score",
+            "time_fs",
+            "energy_j",
+            "Mem (MB)",
+            "time (a.u.)",
+            "time_m",
+            "clocks",
+            "Time (days)",
+            "mean (cycles)",
+            "rows_s",
+            "samples_s",
+            "Mpixels_s",
+            "lookups_sec",
+            "img_s",
+            "req_s",
+            "it_s",
+            "ops_ms",
             "load_files_s",
+            "GBs",
+            "MBs",
+            "Gbs",
+            "tpm",
+            "rpm",
+            "ns/day",
+            "ns_per_day",
+            "hours/ns",
+            "cycles/byte",
+            "cycles_per_iter",
+            "clk/elem",
+            "ops/cycle",
+            "tokens",
+            "iterations",
+            "requests",
+            "items",
+            "IPC",
+            "rss",
+            "timestamp",
+            "energy (kJ)",
+            "tokens per request",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");
         }
         for name in [
             "time", "real_time", "result", "t1", "rows", "stats.mean", "Mean", "latency", "runtime",
-            "time (mean)", "best", "data",
+            "time (mean)", "best", "data", "time_per_query", "latency per call",
         ] {
             assert_eq!(Named::of(name), Named::Nothing, "{name}");
         }

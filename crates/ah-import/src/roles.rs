@@ -27,8 +27,8 @@ pub struct Roles {
     pub choice: Vec<Column>,
     /// The columns of the times; in a wide table each belongs to the choice of its name.
     pub times: Vec<Column>,
-    /// The columns without a role.
-    pub unused: Vec<Column>,
+    /// The columns without a role, and those of conditions alone.
+    pub watched: Vec<Column>,
     /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
     pub unit: Option<Column>,
     pub rules: TimeRules,
@@ -53,19 +53,11 @@ impl Roles {
                 list.iter().map(|text| finder.condition(field, text)).collect::<Result<Vec<_>, _>>()
             });
         let (conditions, failed_where) = (conditions?, failed_where?);
-        let of_conditions = conditions.iter().chain(&failed_where).map(|condition| &condition.column);
-        let used: FxHashSet<usize> = features
-            .iter()
-            .chain(&choice)
-            .chain(&times)
-            .chain(of_conditions.clone())
-            .map(|column| column.index)
-            .collect();
-        let is_unused = |(at, _): &(usize, &String)| !used.contains(at);
-        let unused = table.columns.iter().enumerate().filter(is_unused);
-        let unused: Vec<Column> = unused.map(|(index, name)| finder.at(index, name)).collect();
-        // A condition may be about the column of units.
-        let unit = unused.iter().chain(of_conditions).filter(|column| names_units(&column.name));
+        let used = features.iter().chain(&choice).chain(&times).map(|column| column.index);
+        let used: FxHashSet<usize> = used.collect();
+        let watched = table.columns.iter().enumerate().filter(|(at, _)| !used.contains(at));
+        let watched: Vec<Column> = watched.map(|(index, name)| finder.at(index, name)).collect();
+        let unit = watched.iter().filter(|column| names_units(&column.name));
         // Of several, the one whose name is most like that of the times: `primaryMetric.scoreUnit` for `primaryMetric.score`.
         let likeness = |column: &&Column| {
             let alike = |(a, b): &(char, char)| a == b;
@@ -81,12 +73,23 @@ impl Roles {
             failed_where,
             decimal: params.decimal,
         };
-        Ok(Self { unit, unused, features, choice, times, rules, conditions })
+        Ok(Self { unit, watched, features, choice, times, rules, conditions })
     }
 
     /// Returns true if nothing names the unit of the times.
     pub fn unit_is_assumed(&self) -> bool {
         self.rules.named.is_none() && self.unit.is_none() && !self.rules.higher_is_better
+    }
+
+    /// Returns the columns without a role.
+    pub fn unused(&self) -> impl Iterator<Item = &Column> {
+        let is_asked = |column: &Column| self.all_conditions().any(|of| of.column.index == column.index);
+        self.watched.iter().filter(move |column| !is_asked(column))
+    }
+
+    /// Returns the conditions of `--where` and `--failed-where`.
+    pub fn all_conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.conditions.iter().chain(&self.rules.failed_where)
     }
 
     /// Checks that this table has the features of the first one, in the same order.
@@ -120,6 +123,12 @@ fn names_units(column: &str) -> bool {
 fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Result<Option<Quantity>, Error> {
     if let Some(unit) = params.unit {
         return Ok(Some(Quantity::Time(unit)));
+    }
+    let spread = times.iter().find_map(|column| Some((&column.name, quantity::spread(&column.name)?)));
+    if let Some((name, word)) = spread.filter(|_| !params.wide) {
+        let expected = "a column of times (or --unit, which says that these are times)";
+        let found = format!("{}, and {word} says how far times differ", quoted(name));
+        return Err(Error::parameter("time", expected, found));
     }
     let found: Vec<(&str, Named)> =
         times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
@@ -299,6 +308,19 @@ impl<'a> Finder<'a> {
         });
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
+        let mut stems: FxHashMap<_, (Vec<&String>, bool)> = FxHashMap::default();
+        for name in others.iter().filter(|_| self.params.choice.is_empty()) {
+            let (stem, statistics) = quantity::by_statistics(name);
+            let (alike, has_statistic) = stems.entry(stem).or_default();
+            alike.push(name);
+            *has_statistic |= !statistics.is_empty();
+        }
+        if let Some((alike, _)) =
+            stems.into_values().find(|(alike, has_statistic)| *has_statistic && alike.len() > 1)
+        {
+            let expected = "a column of times for each choice (name these with --choice)";
+            return Err(Error::parameter("wide", expected, format!("statistics of one: {}", listed(alike))));
+        }
         if names.is_empty() {
             return Err(self.missing("wide", "columns of times besides the features"));
         }

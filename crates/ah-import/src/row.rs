@@ -5,7 +5,6 @@ use ah_model::{Fault, FeatureKind, fields};
 
 use crate::cell::Cell;
 use crate::column::Column;
-use crate::condition::Condition;
 use crate::error::bad_row;
 use crate::quantity::Quantity;
 use crate::roles::Roles;
@@ -52,15 +51,13 @@ impl Roles {
                 name_choice(&self.choice, cells, name)?;
             }
             let (cell, before) = (time.cell(cells), timings.len());
-            if let Some(condition) = self.failed_by(cells, cell, None) {
-                row.seen.see_failure(&condition.text);
+            if self.is_failed_by(cells, cell, None) {
                 timings.push(FAILED);
                 continue;
             }
             self.rules.read(&time.name, cell, &quantity, &mut row.seen, timings)?;
             for run in 0..timings.len() - before {
-                if let Some(condition) = self.failed_by(cells, cell, Some(run)) {
-                    row.seen.see_failure(&condition.text);
+                if self.is_failed_by(cells, cell, Some(run)) {
                     timings[before + run] = FAILED;
                 }
             }
@@ -68,14 +65,14 @@ impl Roles {
         Ok(())
     }
 
-    /// Returns the condition of `--failed-where` by which a run failed. Of a list of times, a list of the same length has the states of its runs (`run`);
+    /// Returns whether a run failed by a condition of `--failed-where`. Of a list of times, a list of the same length has the states of its runs (`run`);
     /// anything else is the state of the row.
-    fn failed_by(&self, cells: &[Cell], times: &Cell, run: Option<usize>) -> Option<&Condition> {
+    fn is_failed_by(&self, cells: &[Cell], times: &Cell, run: Option<usize>) -> bool {
         let of_runs = match times {
             Cell::List(times) if !times.is_empty() => times.len(),
             _ => 0,
         };
-        self.rules.failed_where.iter().find(|condition| match (condition.column.cell(cells), run) {
+        self.rules.failed_where.iter().any(|condition| match (condition.column.cell(cells), run) {
             (Cell::List(states), run) if states.len() == of_runs => {
                 run.is_some_and(|run| condition.holds(&states[run]))
             }

@@ -1,7 +1,5 @@
 //! Reads a cell of times.
 
-use std::collections::BTreeSet;
-
 use ah_model::Fault;
 use ah_model::shown::{cut, quoted};
 
@@ -39,8 +37,6 @@ pub struct TimeRules {
 pub struct SeenTimes {
     /// What the first time is. Rates are in its amount.
     pub first: Option<Quantity>,
-    /// The conditions of `--failed-where` that some row fulfils.
-    pub failed_where: BTreeSet<String>,
     /// Whether a cell names its unit.
     pub has_own_units: bool,
     /// The greatest times and their texts, in ascending order.
@@ -48,13 +44,6 @@ pub struct SeenTimes {
 }
 
 impl SeenTimes {
-    /// Notes that a row fulfils a condition of `--failed-where`.
-    pub fn see_failure(&mut self, condition: &str) {
-        if !self.failed_where.contains(condition) {
-            self.failed_where.insert(condition.to_owned());
-        }
-    }
-
     fn see(&mut self, ms: f64, text: &str) {
         let is_full = self.greatest.len() == GREATEST;
         if ms.is_infinite() || is_full && ms <= self.greatest[0].0 {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::words::WORDS;
+
 /// A unit of time, or a number of one: `ns`, or `0.4ns` for the cycles of 2.5 GHz.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
@@ -10,8 +12,9 @@ pub struct Unit {
     base: Base,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Base {
     Ps,
     Ns,
     Us,
@@ -20,29 +23,6 @@ enum Base {
     Min,
     H,
 }
-
-/// The units, each with the words for it. Kernel Tuner's T4 files say `miliseconds`.
-const WORDS: [(Base, &[&str]); 7] = [
-    (Base::Ps, &["ps", "psec", "picosecond", "picoseconds", "picos"]),
-    (Base::Ns, &["ns", "nsec", "nsecs", "nanosec", "nanosecs", "nanosecond", "nanoseconds", "nanos"]),
-    (
-        Base::Us,
-        &[
-            "us", "µs", "μs", "usec", "usecs", "microsec", "microsecs", "microsecond", "microseconds",
-            "micros",
-        ],
-    ),
-    (
-        Base::Ms,
-        &[
-            "ms", "msec", "msecs", "millisec", "millisecs", "millisecond", "milliseconds", "millis",
-            "milisecond", "miliseconds",
-        ],
-    ),
-    (Base::S, &["s", "sec", "secs", "second", "seconds"]),
-    (Base::Min, &["min", "mins", "minute", "minutes"]),
-    (Base::H, &["h", "hr", "hrs", "hour", "hours"]),
-];
 
 impl Unit {
     /// Nanoseconds.
@@ -57,8 +37,8 @@ impl Unit {
     /// Returns the unit of this word, in any case.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         let word = word.to_lowercase();
-        let (base, _) = WORDS.into_iter().find(|(_, words)| words.contains(&&*word))?;
-        Some(Self { count: 1.0, base })
+        let (base, _) = WORDS.units.iter().find(|(_, words)| words.contains(&word))?;
+        Some(Self { count: 1.0, base: *base })
     }
 
     /// Returns the milliseconds of so many of this unit.

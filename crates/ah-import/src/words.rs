@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::unit::Base;
+
 /// The lists of `words.toml`, which describes each.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,10 +20,15 @@ pub struct Words {
     pub devices: Vec<String>,
     pub device_endings: Vec<String>,
     pub statistics: Vec<String>,
+    pub spreads: Vec<String>,
     pub figures: Vec<String>,
     pub behind_units: Vec<String>,
     pub no_times: Vec<String>,
+    /// The units of time.
+    pub units: Vec<(Base, Vec<String>)>,
     pub rates: Vec<String>,
+    pub times: Vec<String>,
+    pub long_times: Vec<String>,
     pub runs: Vec<String>,
     pub counted: Vec<String>,
     /// The words for an amount, by its name.

@@ -5,6 +5,88 @@ use insta::assert_snapshot;
 
 use crate::{Folder, names};
 
+#[test]
+fn numbers_in_another_notation_are_a_question() {
+    let folder = Folder::new();
+    for values in [
+        "1_000,2_000",
+        "0x64,0xC8",
+        "10k,20K",
+        "1Ki,2Mi",
+        "50%,75 %",
+        "1.5GB,2GiB",
+        "12,34,567;1,23,456",
+        "0b11,0o17",
+    ] {
+        let separator = if values.contains(';') { ';' } else { ',' };
+        let rows = values.split(separator).map(|n| format!("{n};a;2\n{n};b;3\n")).collect::<String>();
+        let mut params = table(&folder, &format!("n;way;ms\n{rows}"), "ms");
+        let error = folder.error(&params);
+        assert!(error.contains("expected a number") && error.contains("--categorical"), "{values}: {error}");
+        params.categorical = names("n");
+        read(&folder, &params);
+    }
+    let params = table(&folder, "n,way,ms\n\"1,000\",a,2\n\"2,000\",b,3\n", "ms");
+    assert!(folder.error(&params).contains("give --decimal comma"));
+    // Names.
+    for values in ["fp16,1k", "1x1,3x3", "16_16,32_32", "1.2.3,1.3.0", "1a,1b", "sm_90,sm_80", "4d,3d"] {
+        let rows = values.split(',').map(|n| format!("{n},a,2\n")).collect::<String>();
+        read(&folder, &table(&folder, &format!("n,way,ms\n{rows}"), "ms"));
+    }
+}
+
+#[test]
+fn how_far_times_differ_is_no_time() {
+    let folder = Folder::new();
+    for name in [
+        "us_stddev", "std_us", "Std Dev (ms)", "time_mad_ns", "cv", "Error", "ci95_ms", "scoreError",
+        "iqr (us)",
+    ] {
+        let mut params = table(&folder, &format!("n,way,unit,{name}\n1,a,us,5\n"), name);
+        for higher_is_better in [false, true] {
+            params.higher_is_better = higher_is_better;
+            let error = folder.error(&params);
+            assert!(
+                error.starts_with("time: expected a column of times")
+                    && error.contains("says how far times differ"),
+                "{error}"
+            );
+        }
+    }
+    let mut params = table(&folder, "n,way,std_us\n1,a,5\n", "std_us");
+    params.unit = Some("us".parse().unwrap());
+    assert_eq!(rows(&folder, &params), "1,a,0.005");
+}
+
+#[test]
+fn statistics_are_no_rival_choices() {
+    let folder = Folder::new();
+    for columns in [
+        "p50,p99",
+        "min,mean",
+        "sort_mean,sort_std",
+        "mean_ms,max_ms",
+        "radix,radix_stddev",
+        "time (min),time (max)",
+    ] {
+        let mut params = table(&folder, &format!("n,{columns}\n1,2,3\n"), "ms");
+        (params.choice, params.time, params.wide) = (Vec::new(), Vec::new(), true);
+        let error = folder.error(&params);
+        assert!(
+            error.starts_with("wide: expected") && error.contains("found statistics of one: "),
+            "{columns}: {error}"
+        );
+        params.choice = names(columns);
+        params.unit = Some("ms".parse().unwrap());
+        assert_eq!(read(&folder, &params).0.matches(';').count(), 1, "{columns}");
+    }
+    for columns in ["radix,std::sort", "a_mean,b_mean", "best_fit,first_fit"] {
+        let mut params = table(&folder, &format!("n,{columns}\n1,2,3\n"), "ms");
+        (params.choice, params.time, params.wide) = (Vec::new(), Vec::new(), true);
+        read(&folder, &params);
+    }
+}
+
 /// Returns the parameters of a table with the columns `n` and `way` and these times. An earlier log is gone.
 fn table(folder: &Folder, text: &str, time: &str) -> ImportParams {
     let _ = std::fs::remove_file(folder.path("train.txt"));
@@ -104,7 +186,23 @@ fn another_column_may_say_that_a_row_failed() {
     let (log, warnings) = read(&folder, &params);
     assert_eq!((&*log, warnings.len()), ("1,a,0.005; 1,b,inf; 1,c,inf", 0));
     (params.failed, params.failed_where) = (Some(names("-1")), names("is_correct=no"));
-    assert!(read(&folder, &params).1.contains(&"no row has \"is_correct=no\" (--failed-where)".to_owned()));
+    // A value that no row has is said, and the warning stays.
+    let (_, warnings) = read(&folder, &params);
+    assert_snapshot!(warnings.join("\n"), @r#"
+    no row has "is_correct=no"; its column has "true", "false"
+    column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where is_correct=false; if they are no measurements, --where 'is_correct!=false'
+    "#);
+    for wrong in ["is_correct=fals", "is_correct!=tru", "is_correct=f?lse*"] {
+        params.failed_where = names(wrong);
+        assert!(
+            read(&folder, &params).1[0]
+                .starts_with(&format!("no row has \"{}\"; its column", wrong.replacen("!=", "=", 1))),
+            "{wrong}"
+        );
+    }
+    params.failed_where = Vec::new();
+    params.only_where = names("is_correct!=fals");
+    assert_snapshot!(read(&folder, &params).1[0], @r#"no row has "is_correct=fals"; its column has "true", "false""#);
     params.failed_where = names("is_corect=false");
     params.output = folder.path("b.txt");
     assert!(folder.error(&params).contains("did you mean \"is_correct\"?"));
@@ -126,7 +224,7 @@ fn rows_that_are_no_measurements_are_left_out() {
     let (log, warnings) = read(&folder, &params);
     assert_eq!((&*log, warnings.len()), ("1,a,0.005; 1,b,0.004", 0));
     (params.only_where, params.output) = (names("way=*:*:*"), folder.path("b.txt"));
-    assert_snapshot!(folder.error(&params), @"t.csv: no row has way=*:*:* (rows: 4); look at the values of the column of --where");
+    assert_snapshot!(folder.error(&params), @r#"t.csv: no row has way=*:*:* (rows: 4); no row has "way=*:*:*"; its column has "a", "a:p0.00", "b", "b:p0.00""#);
     params.only_where = names("way");
     assert_snapshot!(folder.error(&params), @r#"where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
 }

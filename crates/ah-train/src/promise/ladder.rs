@@ -23,7 +23,7 @@ use crate::overhead::Overhead;
 use crate::params::{Params, Size};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
-use crate::search::cross_validation::{difference, mean};
+use crate::search::cross_validation::{BEYOND_NOISE, difference, mean};
 
 /// Leaves of the small trees. The last rung of trees is the whole one.
 const LEAVES: [usize; 4] = [1, 4, 16, 64];
@@ -219,11 +219,12 @@ impl Recipe<'_> {
         let keys = self.dataset.group_of(&inputs)?;
         let weights = weights(self.dataset, by_group);
         let Range { low, high } = interval(&costs, &of_fallback, &weights, &keys);
-        let [mean, low, high] =
-            [mean(&costs, &weights), low, high].map(|cost| table.objective.over_best(cost));
+        let of_single = self::costs(&constant(by_group, table), table, fallback, ALWAYS, Counted::Picks);
+        let [mean, single, low, high] = [mean(&costs, &weights), mean(&of_single, &weights), low, high]
+            .map(|cost| table.objective.over_best(cost));
         let all = self.dataset.group_of(&self.dataset.usable)?;
         let count = all.into_iter().collect::<BTreeSet<u64>>().len();
-        Some(NewGroups { shared: groups.as_ref()?.shared.clone(), groups: count, mean, low, high })
+        Some(NewGroups { shared: groups.as_ref()?.shared.clone(), groups: count, mean, single, low, high })
     }
 
     /// Returns the calibrated margin, and the one that the heuristic gets: with a promise that the inputs cannot show it never decides,
@@ -347,19 +348,46 @@ fn choose(
     look: Option<Look>,
     over_best: impl Fn(f64) -> f64,
 ) -> (usize, f64) {
+    let decisions = &candidates[0].held_out.decisions;
+    let weights = weights(dataset, decisions);
+    let inputs: Vec<u32> = decisions.iter().map(|judged| judged.input).collect();
+    let groups = dataset.group_of(&inputs);
+    // Whether a candidate costs at most so many standard errors more than another one.
+    let is_within = |at: usize, other: usize, errors: f64| {
+        let costs = [at, other].map(|at| &candidates[at].costs);
+        let (more, error) = difference(costs[0], costs[1], &weights, groups.as_deref());
+        more <= errors * error
+    };
     let all: Vec<usize> = (0..candidates.len()).collect();
     let is_boosted = |at: &usize| candidates[*at].rung.boosted_trees > 0;
     let (boosted, readable): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| is_boosted(at));
-    let smallest = |of: &[usize]| smallest(candidates, of, dataset, size, &over_best);
-    if size != Size::Default || boosted.is_empty() || readable.is_empty() {
+    let smallest = |of: &[usize]| smallest(candidates, of, size, &over_best, is_within);
+    if size != Size::Default || readable.is_empty() {
         return smallest(&all);
     }
-    let slowdown = |(at, _): (usize, f64)| over_best(candidates[at].mean);
-    let (tree, trees) = (smallest(&readable), smallest(&boosted));
+    let slowdown = |at: usize| over_best(candidates[at].mean);
+    let mut tree = smallest(&readable);
+    let mut formulas = readable.iter().filter(|at| candidates[**at].rung.on_formula);
+    if let Some(&at) = formulas.find(|at| is_within(**at, tree.0, FORMULA_WITHIN_NOISE))
+        && candidates[tree.0].rung.leaves > 1
+    {
+        tree = (at, tree.1.max(slowdown(at)));
+    }
+    if boosted.is_empty() {
+        return tree;
+    }
+    let trees = smallest(&boosted);
     // Under a promise one tree may have to decline everywhere.
     let declines = look.is_some() && !candidates[tree.0].rung.decides;
-    if declines || pays(slowdown(tree), slowdown(trees)) { trees } else { tree }
+    // A few inputs show a gain that is none. One leaf may stand for a tree that did not pass the same test.
+    let errors = if candidates[tree.0].rung.leaves > 1 { 1.0 } else { BEYOND_NOISE };
+    let pays = pays(slowdown(tree.0), slowdown(trees.0)) && !is_within(tree.0, trees.0, errors);
+    if declines || pays { trees } else { tree }
 }
+
+/// A tree on a formula that costs at most so many standard errors more than a plain tree is taken instead: it has fewer parameters
+/// for each input, and holds outside the log's range.
+const FORMULA_WITHIN_NOISE: f64 = 1.0;
 
 /// Boosted trees must save this share of the time beside one tree,
 const WORTH_BOOSTING: f64 = 0.005;
@@ -376,29 +404,20 @@ fn pays(tree: f64, boosted: f64) -> bool {
 fn smallest(
     candidates: &[Candidate<'_>],
     of: &[usize],
-    dataset: &Dataset,
     size: Size,
     over_best: impl Fn(f64) -> f64,
+    is_within: impl Fn(usize, usize, f64) -> bool,
 ) -> (usize, f64) {
-    let decisions = &candidates[0].held_out.decisions;
-    let weights = weights(dataset, decisions);
-    let inputs: Vec<u32> = decisions.iter().map(|judged| judged.input).collect();
-    let groups = dataset.group_of(&inputs);
     let mean = |at: usize| candidates[at].mean;
     let best = of.iter().copied().min_by(|&a, &b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
     let is_leaf = |candidate: &Candidate<'_>| candidate.rung.leaves == 1 && !candidate.rung.on_formula;
     let one_leaf = candidates.first().filter(|candidate| is_leaf(candidate));
     let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
     let limit = size.greatest_slowdown(over_best(mean(best)), one_leaf);
-    let is_as_good = |candidate: &Candidate<'_>| {
-        let (more, error) =
-            difference(&candidate.costs, &candidates[best].costs, &weights, groups.as_deref());
-        // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
-        let errors = if is_leaf(candidate) { 0.0 } else { WITHIN_NOISE };
-        more <= errors * error
-    };
+    // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
+    let errors = |at: usize| if is_leaf(&candidates[at]) { 0.0 } else { WITHIN_NOISE };
     let is_enough =
-        |at: &usize| over_best(mean(*at)) <= limit || size != Size::Best && is_as_good(&candidates[*at]);
+        |at: &usize| over_best(mean(*at)) <= limit || size != Size::Best && is_within(*at, best, errors(*at));
     let chosen = of.iter().copied().find(is_enough).unwrap_or(best);
     (chosen, limit.max(over_best(mean(chosen))))
 }
@@ -448,6 +467,14 @@ fn costs(
         overhead.cost(table, judged.input, taken, fallback)
     };
     held_out.iter().map(cost).collect()
+}
+
+/// Returns the decisions to take the best single choice on the inputs of these.
+fn constant(held_out: &[JudgedInput], table: &Table) -> Vec<JudgedInput> {
+    let inputs: Vec<u32> = held_out.iter().map(|judged| judged.input).collect();
+    let single = table.best_single(&inputs);
+    let taken = |input| single.taken(|choice| table.usable(input, choice).is_some());
+    inputs.into_iter().map(|input| JudgedInput::constant(input, taken(input))).collect()
 }
 
 /// Returns how much each decision's cost counts.

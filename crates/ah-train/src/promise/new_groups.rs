@@ -15,6 +15,8 @@ pub struct NewGroups {
     pub groups: usize,
     /// The time over the best choices, by the objective.
     pub mean: f64,
+    /// That of always taking the best single choice.
+    pub single: f64,
     /// The least one that these groups do not rule out.
     pub low: f64,
     /// The greatest one.

@@ -147,6 +147,9 @@ impl Recipe<'_> {
             return tree;
         }
         let rows = view.rows();
+        // Without the splits that do not pay: with their price, almost all inputs went to the new leaf.
+        let price = self.path_price(view, &tree);
+        let tree = pruned(&tree, &rows, costs, |node, input| price.path(node, input, 0.0), None);
         let is_logged = |column: &Column| column.slot < view.features.base().len();
         let least = self.configuration.learner.min_samples_leaf();
         let price = self.path_price(view, &tree);

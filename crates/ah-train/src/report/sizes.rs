@@ -45,10 +45,13 @@ pub fn taken(trained: &TrainedModel) -> String {
     let best = rungs.iter().min_by(|a, b| a.slowdown.total_cmp(&b.slowdown)).unwrap_or(rung);
     let why = match trained.plan.size {
         _ if rungs.len() == 1 => String::new(),
+        // Of a constant nothing is asked.
+        Size::Best if trained.constant().is_some() => String::new(),
         Size::Best if best.slowdown < rung.slowdown => format!(
-            ", whose picks lose least; with the time to decide it loses {} ({}: {})",
-            loss(rung.slowdown),
+            ", whose picks lose least. Asking makes it slower than {}: with its time, it loses at least {} instead of {}. Leave --size best out to \
+             count that time",
             name(best),
+            loss(rung.slowdown),
             loss(best.slowdown)
         ),
         Size::Best => ", whose picks lose least".to_owned(),
@@ -56,6 +59,9 @@ pub fn taken(trained: &TrainedModel) -> String {
         // People merge one tree.
         Size::Default if rung.boosted_trees == 0 && best.boosted_trees > 0 => {
             format!("; {} lose {} (--size best)", name(best), loss(best.slowdown))
+        }
+        Size::Default if rung.on_formula && !best.on_formula => {
+            format!(", as good as {} within the noise ({})", name(best), loss(best.slowdown))
         }
         _ => format!(", the smallest within {} ({}: {})", loss(*accepted), name(best), loss(best.slowdown)),
     };

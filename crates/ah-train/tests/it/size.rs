@@ -89,3 +89,50 @@ fn what_loses_more_than_the_fallback_alone_is_not_asked() {
     }
     assert!(constants >= 4, "{constants}");
 }
+
+/// Functions of 8 to 60 ns. Where the promise forbids long paths, the cheap question sent nearly all inputs to one leaf, and the
+/// default said that no heuristic pays.
+#[test]
+fn a_small_tree_is_found_for_functions_of_nanoseconds_under_a_promise_too() {
+    let mut log = NUMBERS.replace("\"y\"", "\"k\"").replace(",y,", ",k,");
+    for i in 0..300_u32 {
+        let n = (2.0 * 100.0_f64.powf(f64::from(i * 37 % 300) / 300.0)).floor();
+        let times = [8.0 + 0.25 * n, 12.0 + 2.2 * n.log2(), 22.0 + 0.02 * n];
+        for ((choice, name), ns) in ["scan", "binary", "table"].iter().enumerate().zip(times) {
+            let noise = f64::from((i * 7919 + choice as u32 * 104_729) % 1009) / 1009.0;
+            log += &format!("{n},{}.{i},{name},{:e}\n", i * 61 % 100, ns * (1.0 + 0.06 * noise) * 1e-6);
+        }
+    }
+    let run = Run::new();
+    run.write("train.txt", log);
+    for risk in ["none", "5%"] {
+        let (_, figures) = learn(&run, &["--target", "rust", "--fallback", "scan", "--max-risk", risk]);
+        let rungs = figures["sizes"]["rungs"].as_array().unwrap();
+        let is_small = |rung: &&serde_json::Value| (2..=4).contains(&rung["leaves"].as_u64().unwrap());
+        let small = rungs.iter().find(|rung| is_small(rung) && rung["boosted_trees"] == 0);
+        assert!(small.is_some_and(|rung| rung["speedup"].as_f64() > Some(1.0)), "{risk}: {rungs:?}");
+    }
+}
+
+/// Where no feature says anything, boosted trees were taken in 6 of these 20 logs of 30 inputs.
+#[test]
+fn boosted_trees_are_not_taken_for_a_gain_within_noise() {
+    let run = Run::new();
+    let mut boosted = 0;
+    for seed in 0..20 {
+        let draw = |at| ah_types::random::fraction(seed, at);
+        let row = |i: u64| {
+            let [n, y] = [0, 1].map(|at| (draw(5 * i + at) * 1000.0).floor());
+            let time = |choice| 1.0 + 3.0 * draw(5 * i + 2 + choice);
+            format!("{n},{y},a,{}\n{n},{y},b,{}\n{n},{y},c,{}\n", time(0), time(1), time(2))
+        };
+        run.write("train.txt", NUMBERS.to_owned() + &(0..30).map(row).collect::<String>());
+        let (_, figures) = learn(&run, &["--target", "rust"]);
+        let sizes = &figures["sizes"];
+        let chosen = &sizes["rungs"][sizes["chosen"].as_u64().unwrap() as usize];
+        boosted += usize::from(chosen["boosted_trees"] != 0);
+    }
+    assert!(boosted <= 2, "{boosted}");
+}
+
+const NUMBERS: &str = "{\"name\":\"own\",\"device_capa\":[0,0],\"numerical_features\":[\"n\",\"y\"],\"categorical_features\":[]}\nn,y,choice,feedback\n";

@@ -229,6 +229,28 @@ fn the_summary_in_six_situations() {
     insta::assert_snapshot!("winners only", printed(&(Kind::Gain.log(1, 0) + &winners), &[]));
 }
 
+/// Of 30 inputs, 3 to 6 are held out. The first line said "0.00 to 667.00 times as fast", and "Loses 0.00 to 0.00 %".
+#[test]
+fn no_range_is_printed_that_a_few_inputs_cannot_show() {
+    let run = Run::new();
+    let mut text = Kind::Gain.log(1, 0);
+    for input in 0..20 {
+        let [x, y] = Kind::features(1, input);
+        let _ = writeln!(
+            text,
+            "{x},{y},a,{}\n{x},{y},b,{}",
+            if x < 5000.0 { 1 } else { 1000 },
+            if x < 5000.0 { 1000 } else { 1 }
+        );
+    }
+    run.write("log.txt", text);
+    let (text, _) = run.learns(&["log.txt", "--objective", "total"]);
+    let [first, loses] =
+        ["Measure more: ", "Loses "].map(|start| text.lines().find(|line| line.starts_with(start)).unwrap());
+    assert!(first.contains("do not show whether T is faster than always"), "{text}");
+    assert!(!loses.contains(" to the best choice, ") && loses.contains(" to the best choice here"), "{text}");
+}
+
 #[test]
 fn a_program_reads_the_verdict() {
     let run = Run::new();

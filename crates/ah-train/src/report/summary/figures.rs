@@ -12,6 +12,9 @@ use crate::report::{loss, percent};
 /// The loss of fewer judged inputs is a range: of 434, other draws of the same inputs lost 0.2 to 4.7 points more.
 const PRECISE: usize = 300;
 
+/// Fewer inputs show no range: 1 has one from its own loss to its own loss.
+const RANGE: usize = 5;
+
 /// Returns the figures of a model on some inputs. Each includes the time of the decisions. Where the log has groups, its inputs give
 /// each other away, so the loss on new groups comes first.
 pub fn figures(
@@ -29,8 +32,9 @@ pub fn figures(
     let single = single(&of_choices);
     let others = model.inputs - model.comparable;
     let without = if others > 0 { format!(", {others} without a time of it") } else { String::new() };
+    // It is a share of the mean over inputs, and may exceed that of the total time.
     let asking = match model.slowdown / model.without_asking - 1.0 {
-        share if share < 5e-5 => String::new(),
+        share if share < 5e-5 || objective == Objective::Total => String::new(),
         share => format!(" ({} the decision)", loss(1.0 + share)),
     };
     let mean = format!(
@@ -54,8 +58,11 @@ pub fn figures(
     };
     let lost = loss(lost);
     let (loses, decides) = match on_new_groups {
-        Some(new) => (format!("{}; {lost}{asking} on these", of_new_groups(new)), "On these inputs: decides"),
+        Some(new) => {
+            (format!("{}; {lost}{asking} on these", of_new_groups(new, &single)), "On these inputs: decides")
+        }
         None if model.inputs >= PRECISE => (format!("Loses {lost}{asking} to the best choice"), "Decides"),
+        None if model.inputs < RANGE => (format!("Loses {lost}{asking} to the best choice here"), "Decides"),
         None => (format!("Loses {} to the best choice, {lost} here{asking}", losses(*range)), "Decides"),
     };
     format!(
@@ -94,15 +101,17 @@ fn losses(Range { low, high }: Range) -> String {
 }
 
 /// Returns what is lost on groups that the log does not have.
-fn of_new_groups(NewGroups { shared, groups, mean, low, high }: &NewGroups) -> String {
+fn of_new_groups(NewGroups { shared, groups, mean, single, low, high }: &NewGroups, choice: &str) -> String {
     let range = losses(Range { low: *low, high: *high });
     let counted = match shared {
         Shared::Columns(_) => "in the log",
         Shared::Nearness => "clusters",
         Shared::Stretch => "stretches of the log",
     };
-    let (mean, new) = (loss(*mean), shared.new_ones());
-    format!("Loses {range} to the best choice on {new} ({mean} by the {groups} {counted})")
+    let (mean, single, new) = (loss(*mean), loss(*single), shared.new_ones());
+    format!(
+        "Loses {range} to the best choice on {new} ({mean} by the {groups} {counted}, always {choice}: {single})"
+    )
 }
 
 /// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.

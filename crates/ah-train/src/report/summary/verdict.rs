@@ -21,6 +21,15 @@ pub fn verdict(trained: &TrainedModel) -> String {
         let Gain { over, low, high, inputs, .. } = gain;
         let over = single(&over.split(", else ").map(str::to_owned).collect::<Vec<_>>());
         let inputs = counted(*inputs, "held-out input");
+        // A range from nearly 0 to more than 1 is none.
+        if *low < 0.1 && *high >= 1.0 {
+            return format!("{inputs} do not show whether {what} is faster than always {over}");
+        }
+        if *high < 0.1 {
+            let [least, most] = [high, low].map(|times| format!("{:.0}", 1.0 / times));
+            let range = if least == most { least } else { format!("{least} to {most}") };
+            return format!("{what} takes {range} times as long as always {over} on {inputs}");
+        }
         let digits = if high / low < 1.05 { 3 } else { 2 };
         let [low, high] = [low, high].map(|times| format!("{times:.digits$}"));
         let range = if low == high { low } else { format!("{low} to {high}") };

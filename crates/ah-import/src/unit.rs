@@ -3,25 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::words::WORDS;
+use crate::words::{Base, WORDS};
 
 /// A unit of time, or a number of one: `ns`, or `0.4ns` for the cycles of 2.5 GHz.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
     count: f64,
     base: Base,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Base {
-    Ps,
-    Ns,
-    Us,
-    Ms,
-    S,
-    Min,
-    H,
 }
 
 impl Unit {

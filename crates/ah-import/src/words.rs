@@ -5,7 +5,18 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::unit::Base;
+/// A unit of time that words name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Base {
+    Ps,
+    Ns,
+    Us,
+    Ms,
+    S,
+    Min,
+    H,
+}
 
 /// The lists of `words.toml`, which describes each.
 #[derive(Debug, Deserialize)]

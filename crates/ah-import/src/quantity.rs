@@ -201,7 +201,8 @@ impl Named {
         }
         // The time of what follows.
         if let Some(at) = per.filter(|at| at + 2 == words.len()) {
-            (words.truncate(at), lower.truncate(at));
+            words.truncate(at);
+            lower.truncate(at);
         }
         let Some(at) = lower.iter().rposition(|word| !may_follow_a_unit(word)) else {
             // Minutes, or the least time?

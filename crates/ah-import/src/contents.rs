@@ -288,16 +288,16 @@ impl Contents {
             let number = if row.number < 0 { RowNumber::Row(number) } else { RowNumber::Line(number) };
             Err(fault.at(&params.tables[row.table as usize], number).in_column(name))
         };
-        let odd = names.iter().filter(|row| number::is_notation(value(row))).collect::<Vec<_>>();
+        let odd = || names.iter().filter(|row| number::is_notation(value(row)));
         match (numbers.first(), names.first()) {
             (Some(_), None) if !categorical => Ok(Feature::numerical(name)),
             (_, Some(row)) if !categorical && number::is_localized(value(row)) => {
                 let hint = format!("{}; or give --categorical with this column", number::HINT);
                 fault(row, "a number".to_owned(), &hint)
             }
-            (None, Some(_)) if !categorical && 10 * odd.len() >= 9 * names.len() => {
+            (None, Some(name)) if !categorical && 10 * odd().count() >= 9 * names.len() => {
                 let hint = "write its digits alone (1000 for 1_000 or 1k), or give --categorical with this column if these are names";
-                fault(odd[0], "a number".to_owned(), hint)
+                fault(odd().next().unwrap_or(name), "a number".to_owned(), hint)
             }
             (Some(number), Some(row)) if !categorical => {
                 let hint = "fix it, or give --categorical with this column if its numbers are names";

@@ -9,8 +9,7 @@ use indexmap::IndexSet;
 
 use crate::cell::Cell;
 use crate::column::{Column, is_named};
-use crate::quantity::{is_spread, is_statistic};
-use crate::words::{WORDS, is_in};
+use crate::words::{WORDS, is_in, is_spread, is_statistic, words};
 
 /// A column with more values is no column of states.
 const MOST_VALUES: usize = 16;
@@ -45,7 +44,7 @@ impl Doubts {
     pub fn places(&mut self, unused: &[Column]) -> Vec<(usize, usize)> {
         let place = |column: &Column| {
             let at = self.columns.iter().position(|known| known.name == column.name).unwrap_or_else(|| {
-                let words = crate::quantity::words(&column.name).into_iter().map(str::to_lowercase);
+                let words = words(&column.name).into_iter().map(str::to_lowercase);
                 let words: Vec<String> = words.collect();
                 let (values, rows) = (IndexSet::new(), Vec::new());
                 self.columns.push(Watched {

@@ -18,6 +18,7 @@ mod contents;
 mod doubts;
 mod error;
 mod log;
+mod named;
 mod number;
 mod params;
 mod preset;

@@ -4,16 +4,18 @@ use std::path::Path;
 
 use ah_model::shown::{did_you_mean, listed, quoted};
 use ah_model::{Error, Fault};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::column::{Column, is_named};
 use crate::condition::{self, Condition};
+use crate::named::Named;
 use crate::params::ImportParams;
 use crate::preset::Preset;
-use crate::quantity::{self, Named, Quantity};
+use crate::quantity::Quantity;
 use crate::table::Table;
 use crate::times::TimeRules;
+use crate::words;
 
 /// What is expected where nothing says what the numbers are.
 pub const UNITS: &str = "the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or \
@@ -112,7 +114,7 @@ impl Roles {
 
 /// Returns whether a column of this name has units: `time_unit`, `Unit`, `scoreUnit`.
 fn names_units(column: &str) -> bool {
-    let last = quantity::words(column).pop().map(str::to_lowercase).unwrap_or_default();
+    let last = words::words(column).pop().map(str::to_lowercase).unwrap_or_default();
     last.ends_with("unit") || last == "units"
 }
 
@@ -124,7 +126,7 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     if let Some(unit) = params.unit {
         return Ok(Some(Quantity::Time(unit)));
     }
-    let spread = times.iter().find_map(|column| Some((&column.name, quantity::spread(&column.name)?)));
+    let spread = times.iter().find_map(|column| Some((&column.name, words::spread(&column.name)?)));
     if let Some((name, word)) = spread.filter(|_| !params.wide) {
         let expected = "a column of times (or --unit, which says that these are times)";
         let found = format!("{}, and {word} says how far times differ", quoted(name));
@@ -308,9 +310,9 @@ impl<'a> Finder<'a> {
         });
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
-        let mut stems: FxHashMap<_, (Vec<&String>, bool)> = FxHashMap::default();
+        let mut stems: IndexMap<_, (Vec<&String>, bool)> = IndexMap::new();
         for name in others.iter().filter(|_| self.params.choice.is_empty()) {
-            let (stem, statistics) = quantity::by_statistics(name);
+            let (stem, statistics) = words::by_statistics(name);
             let (alike, has_statistic) = stems.entry(stem).or_default();
             alike.push(name);
             *has_statistic |= !statistics.is_empty();

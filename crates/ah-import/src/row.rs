@@ -65,8 +65,8 @@ impl Roles {
         Ok(())
     }
 
-    /// Returns whether a run failed by a condition of `--failed-where`. Of a list of times, a list of the same length has the states of its runs (`run`);
-    /// anything else is the state of the row.
+    /// Returns whether a run failed by a condition of `--failed-where`. Of a list of times, a list of the same length has the states
+    /// of its runs (`run`); anything else is the state of the row.
     fn is_failed_by(&self, cells: &[Cell], times: &Cell, run: Option<usize>) -> bool {
         let of_runs = match times {
             Cell::List(times) if !times.is_empty() => times.len(),

@@ -54,3 +54,54 @@ pub static WORDS: LazyLock<Words> =
 pub fn is_in(list: &[String], word: &str) -> bool {
     list.iter().any(|known| known == word)
 }
+
+/// Returns the words of a name: `meanTimeNs`, `mean_time_ns` and `mean time, ns` have three.
+pub fn words(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for part in name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        let mut begin = 0;
+        for ((_, a), (at, b)) in part.char_indices().zip(part.char_indices().skip(1)) {
+            if a.is_lowercase() && b.is_uppercase() && at - begin > 1 {
+                words.push(&part[begin..at]);
+                begin = at;
+            }
+        }
+        words.push(&part[begin..]);
+    }
+    words
+}
+
+/// Returns whether a word in small letters is a statistic of times, and a time itself.
+pub fn is_statistic(word: &str) -> bool {
+    let percentile = word.strip_prefix('p').unwrap_or_default();
+    is_in(&WORDS.statistics, word) || percentile.len() > 1 && percentile.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns whether a word in small letters is a statistic of how far times differ: `stddev`, `ci95`.
+pub fn is_spread(word: &str) -> bool {
+    is_in(&WORDS.spreads, word.trim_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns the word of a name that is a statistic of how far times differ, unless they are beside it: `mean ± std`.
+pub fn spread(name: &str) -> Option<&str> {
+    words(name).into_iter().find(|word| is_spread(&word.to_lowercase())).filter(|_| !name.contains('±'))
+}
+
+/// Returns the words of a name in small letters that are no statistics, and those that are.
+pub fn by_statistics(name: &str) -> (Vec<String>, Vec<String>) {
+    let lower = words(name).into_iter().map(str::to_lowercase);
+    lower.partition(|word| !is_statistic(word) && !is_spread(word))
+}
+
+/// Returns whether a text names a time without its unit, or a statistic of times.
+pub fn is_time(text: &str) -> bool {
+    let last = words(text).pop().unwrap_or_default().to_lowercase();
+    is_in(&WORDS.times, &last) || is_statistic(&last)
+}
+
+/// Returns whether a word may follow a unit.
+pub fn may_follow_a_unit(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let is_number = word.bytes().all(|b| b.is_ascii_digit() || b == b'%');
+    is_number || is_statistic(&lower) || is_in(&WORDS.behind_units, &lower)
+}

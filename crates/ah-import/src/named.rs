@@ -1,0 +1,280 @@
+//! What the name of a column says about its numbers: times in a unit, rates in a unit, or a question to the user.
+
+use crate::quantity::{Quantity, Rate, is_counted, known_amount};
+use crate::unit::Unit;
+use crate::words::{WORDS, is_in, may_follow_a_unit, words};
+
+/// What the name of a column says about its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Named {
+    Quantity(Quantity),
+    /// This part of the name may be a unit, and is none that we know.
+    Question(String),
+    Nothing,
+}
+
+impl Named {
+    /// Returns what the name of a column says: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
+    pub fn of(column: &str) -> Self {
+        let quantity = |quantity: Quantity| Self::Quantity(quantity);
+        let mut name = column.trim();
+        while let Some((before, inside)) = bracket(name) {
+            match Quantity::of_unit(inside) {
+                Some(found) => return quantity(found),
+                None if words(inside).iter().all(|word| may_follow_a_unit(word)) => name = before,
+                None => return Self::Question(inside.to_owned()),
+            }
+        }
+        let mut words = words(name);
+        let mut lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+        let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
+        let of_per = per.map(|at| format!("{}/{}", words[at - 1], words[at + 1]));
+        let parts = || name.split([' ', '_']).filter(|part| part.contains('/')).chain(of_per.as_deref());
+        if let Some(found) = parts().find_map(Quantity::of_unit) {
+            return quantity(found);
+        }
+        let is_no_time = |part: &&str| {
+            let (amount, per) = part.split_once('/').unwrap_or_default();
+            let is_long = Unit::of_word(per).is_some() || is_in(&WORDS.long_times, &per.to_lowercase());
+            is_long && Unit::of_word(amount).is_some()
+                || is_amount(amount)
+                || is_in(&WORDS.no_times, &amount.to_lowercase())
+        };
+        if let Some(part) = parts().find(is_no_time) {
+            return Self::Question(part.to_owned());
+        }
+        // The time of what follows.
+        if let Some(at) = per.filter(|at| at + 2 == words.len()) {
+            words.truncate(at);
+            lower.truncate(at);
+        }
+        let Some(at) = lower.iter().rposition(|word| !may_follow_a_unit(word)) else {
+            // Minutes, or the least time?
+            return lower
+                .iter()
+                .find(|word| *word == "min")
+                .map_or(Self::Nothing, |word| Self::Question(word.clone()));
+        };
+        let (word, last) = (words[at], &lower[at]);
+        let is_two_letters = last.len() == 2 && last.ends_with('s') && last.is_ascii();
+        // `MiB` is two words.
+        let before = name.rfind(word).map(|at| name[..at].trim_end_matches(|c: char| !c.is_alphanumeric()));
+        let before = before.and_then(|text| text.rsplit(|c: char| !c.is_alphanumeric()).next());
+        match (Unit::of_word(word), Rate::of_word(word)) {
+            // `GB_s` is written for GB/s; `run_s` has the seconds of a run.
+            (Some(unit), _) if unit == Unit::S && before.is_some_and(is_amount) => {
+                quantity(Quantity::Rate(Rate::new(before.unwrap_or_default(), unit, column)))
+            }
+            // Rows a second, or the seconds of all rows?
+            (Some(unit), _) if before.is_some_and(|counted| may_be_counted_in(counted, unit)) => {
+                Self::Question(format!("{}_{word}", before.unwrap_or_default()))
+            }
+            (Some(unit), _) => quantity(Quantity::Time(unit)),
+            (_, Some(rate)) => quantity(Quantity::Rate(rate)),
+            // `GBs` may be GB/s, and `tokens` is no time.
+            _ if is_two_letters
+                || is_in(&WORDS.no_times, last)
+                || is_amount(word.trim_end_matches('s'))
+                || is_amount(word) =>
+            {
+                Self::Question(word.to_owned())
+            }
+            _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
+                quantity(Quantity::Rate(Rate::new("", Unit::S, column)))
+            }
+            // Not `t_min`: `time_min` may be minutes or the least time.
+            _ if lower[at..].iter().any(|word| word == "min") => Self::Question("min".to_owned()),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Returns whether a word counts what is done, so that `s` behind it makes a rate. One run, `op`, and single letters do not.
+fn is_amount(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    word.len() > 1 && is_counted(word)
+        || lower.ends_with('s') && (known_amount(word).is_some() || is_in(&WORDS.runs, &lower))
+}
+
+/// Returns whether a word before a unit of time may be what is counted in it: a plural or a short word before seconds (`rows_s`, `img_s`),
+/// and an amount before any unit (`ops_ms`). `kernels_ms` has the milliseconds of all kernels, and `times_s` seconds.
+fn may_be_counted_in(word: &str, unit: Unit) -> bool {
+    let lower = word.to_lowercase();
+    let is_plural = lower.len() > 2
+        && lower.ends_with('s')
+        && !["ss", "is", "us", "times", "timings", "durations", "latencies"]
+            .iter()
+            .any(|end| lower.ends_with(end));
+    is_amount(word) || unit == Unit::S && (is_plural || is_in(&WORDS.counted, &lower))
+}
+
+/// Returns the text before the last bracket of a name, and the text inside.
+fn bracket(name: &str) -> Option<(&str, &str)> {
+    let (open, close) = [('(', ')'), ('[', ']')].into_iter().find(|(_, close)| name.ends_with(*close))?;
+    let at = name.rfind(open)?;
+    Some((name[..at].trim_end(), name[at + 1..name.len() - close.len_utf8()].trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_column_is_a_time_a_rate_a_question_or_nothing() {
+        for (name, ms) in [
+            ("time_us", 1e-3),
+            ("latency (ms)", 1.0),
+            ("latency(us)", 1e-3),
+            ("Mean (ps)", 1e-9),
+            ("GPU Time (sec)", 1e3),
+            ("seconds", 1e3),
+            ("ns", 1e-6),
+            ("ns/op", 1e-6),
+            ("time_ns_mean", 1e-6),
+            ("meanTimeNs", 1e-6),
+            ("duration, ms", 1.0),
+            ("Time [µs]", 1e-3),
+            ("ns_per_iter", 1e-6),
+            ("Zeit (min)", 6e4),
+            ("time_us_min", 1e-3),
+            ("time_us_p75", 1e-3),
+            ("time_us_worst", 1e-3),
+            ("GPU time (ms) (mean)", 1.0),
+            ("median.nanos", 1e-6),
+            ("elapsed_h", 3.6e6),
+            ("gemm_s", 1e3),
+            ("run_s", 1e3),
+            ("step_ms", 1.0),
+            ("time in ms", 1.0),
+            ("kernels_ms", 1.0),
+            ("times_s", 1e3),
+            ("process_s", 1e3),
+            ("analysis_s", 1e3),
+            ("time/ns", 1e-6),
+            ("Time / ms", 1.0),
+            ("CPU Time/us", 1e-3),
+            ("mean/us", 1e-3),
+            ("Laufzeit/s", 1e3),
+            ("ms/iter/gpu", 1.0),
+            ("s/epoch", 1e3),
+            ("s_per_epoch", 1e3),
+            ("ms per token", 1.0),
+            ("mean ± std (us)", 1e-3),
+        ] {
+            let found = Named::of(name);
+            let is_right = matches!(&found, Named::Quantity(Quantity::Time(unit)) if unit.ms(1.0) == ms);
+            assert!(is_right, "{name}: {found:?}");
+        }
+        for name in [
+            "items_per_second",
+            "bytes_per_second",
+            "Bandwidth (GB/s)",
+            "TFLOPS",
+            "tok/s",
+            "throughput",
+            "Throughput (ops/sec)",
+            "fps",
+            "GFLOP/s",
+            "hipblaslt-Gflops",
+            "ops",
+            "MB/sec",
+            "tokensPerSecond",
+            "throughput_mean",
+            "Gbps",
+            "GlobalMem BW",
+            "MHz",
+            "TOPS",
+            "bandwidth_mean",
+            "Effective bandwidth of L2",
+            "QPS",
+            "samples/s",
+            "req per sec",
+            "images_per_sec",
+            "GB_s",
+            "bandwidth_MiB_s",
+            "ops_s",
+            "tokens_sec",
+            "mem GB s",
+            "MLUPS",
+            "GLUPS",
+            "mflups",
+            "GUPS",
+            "GTEPS",
+            "GCUPS",
+            "Mpps",
+            "kIOPS",
+            "kQPS",
+            "bops",
+            "gbops",
+            "samples/sec",
+            "images/sec/gpu",
+            "tokens/s/device",
+            "TFLOP/s/GPU",
+            "tokps",
+            "it/s",
+            "t/s",
+            "GStencil/s",
+            "Mrays/s",
+            "nps",
+        ] {
+            let found = Named::of(name);
+            assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");
+        }
+        for name in [
+            "cycles",
+            "gpu_ticks",
+            "time (cyc)",
+            "min",
+            "time_min",
+            "speedup",
+            "Score",
+            "time_fs",
+            "energy_j",
+            "Mem (MB)",
+            "time (a.u.)",
+            "time_m",
+            "clocks",
+            "Time (days)",
+            "mean (cycles)",
+            "rows_s",
+            "samples_s",
+            "Mpixels_s",
+            "lookups_sec",
+            "img_s",
+            "req_s",
+            "it_s",
+            "ops_ms",
+            "load_files_s",
+            "GBs",
+            "MBs",
+            "Gbs",
+            "tpm",
+            "rpm",
+            "ns/day",
+            "ns_per_day",
+            "hours/ns",
+            "cycles/byte",
+            "cycles_per_iter",
+            "clk/elem",
+            "ops/cycle",
+            "tokens",
+            "iterations",
+            "requests",
+            "items",
+            "IPC",
+            "rss",
+            "timestamp",
+            "energy (kJ)",
+            "tokens per request",
+        ] {
+            let found = Named::of(name);
+            assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");
+        }
+        for name in [
+            "time", "real_time", "result", "t1", "rows", "stats.mean", "Mean", "latency", "runtime",
+            "time (mean)", "best", "data", "time_per_query", "latency per call",
+        ] {
+            assert_eq!(Named::of(name), Named::Nothing, "{name}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
 use ah_model::{ChoiceId, Feature, FeatureKind, Model, Node, Reached, Schema, Sums, Tables, Value};
+use ah_types::SingleChoice;
 
 use crate::data::Table;
 use crate::overhead::{CallSite, Footprint, Overhead};
@@ -47,6 +48,12 @@ impl JudgedInput {
         table.usable(self.input, fallback).is_some_and(|base| {
             taken.is_none_or(|cell| Table::breaks(limit, self.overhead.net(cell.time), base.time))
         })
+    }
+
+    /// Returns the decisions to take a single choice on these inputs.
+    pub fn of_single(single: SingleChoice, table: &Table, inputs: &[u32]) -> Vec<Self> {
+        let taken = |input| single.taken(|choice| table.usable(input, choice).is_some());
+        inputs.iter().map(|&input| Self::constant(input, taken(input))).collect()
     }
 
     /// Returns the decision to take one choice, which asks nothing.

@@ -89,7 +89,7 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
         );
         (all.filter(|choice| !table.is_rare(*choice)).collect(), warning)
     } else {
-        let late = if may_promise(dataset) { Vec::new() } else { late(dataset) };
+        let late = if may_promise(dataset) { Vec::new() } else { estimable(dataset, added_later(dataset)) };
         let warning = format!("{}. A cost formula estimates its other times", few_times_of(table, &late));
         (late, warning)
     };
@@ -126,14 +126,13 @@ fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
     late
 }
 
-/// Returns those of them whose other times are estimated: enough inputs time them, and they failed on none, as an estimate knows no
+/// Returns those choices of [`added_later`] whose other times are estimated: enough inputs time them, and they failed on none, as an estimate knows no
 /// failures. None without a cost formula.
-fn late(dataset: &Dataset) -> Vec<ChoiceId> {
+fn estimable(dataset: &Dataset, mut late: Vec<(ChoiceId, usize)>) -> Vec<ChoiceId> {
     let (table, inputs) = (&dataset.table, &dataset.usable);
     let fails = |choice| {
         inputs.iter().any(|&input| table.cell(input, choice).is_some_and(|cell| cell.time.is_infinite()))
     };
-    let mut late = added_later(dataset);
     late.retain(|(choice, count)| *count >= cost_formula::MIN_TIMES && !fails(*choice));
     if late.is_empty() || dimensions(dataset, inputs).is_empty() {
         return Vec::new();
@@ -148,8 +147,9 @@ fn few_times_of(table: &Table, late: &[ChoiceId]) -> String {
 
 /// Returns a warning about a choice that was added later and whose other times stay unknown.
 pub fn not_estimated(dataset: &Dataset) -> Option<String> {
-    let (choice, count) = added_later(dataset).into_iter().max_by_key(|(_, count)| *count)?;
-    let (why, or) = match may_promise(dataset) && !late(dataset).is_empty() {
+    let late = added_later(dataset);
+    let (choice, count) = late.iter().copied().max_by_key(|(_, count)| *count)?;
+    let (why, or) = match may_promise(dataset) && !estimable(dataset, late).is_empty() {
         true => ("a promise must not rest on estimates", ", or accept the risk with --max-risk none"),
         false => ("nothing estimates its other times", ""),
     };

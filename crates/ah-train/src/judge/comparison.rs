@@ -57,13 +57,8 @@ impl BaselineComparison {
         best_single: SingleChoice,
         max_slowdown: f64,
     ) -> Self {
-        let constant = |single: SingleChoice| -> Vec<JudgedInput> {
-            let take = |j: &JudgedInput| {
-                let choice = single.taken(|choice| table.usable(j.input, choice).is_some());
-                JudgedInput::constant(j.input, choice)
-            };
-            judged.iter().map(take).collect()
-        };
+        let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+        let constant = |single| JudgedInput::of_single(single, table, &inputs);
         let always = |single: SingleChoice| Baseline {
             choice: single.name(&table.choices),
             metrics: Metrics::new(table, &constant(single), fallback, max_slowdown),

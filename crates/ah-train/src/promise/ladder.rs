@@ -219,7 +219,8 @@ impl Recipe<'_> {
         let keys = self.dataset.group_of(&inputs)?;
         let weights = weights(self.dataset, by_group);
         let Range { low, high } = interval(&costs, &of_fallback, &weights, &keys);
-        let of_single = self::costs(&constant(by_group, table), table, fallback, ALWAYS, Counted::Picks);
+        let single = JudgedInput::of_single(table.best_single(&inputs), table, &inputs);
+        let of_single = self::costs(&single, table, fallback, ALWAYS, Counted::Picks);
         let [mean, single, low, high] = [mean(&costs, &weights), mean(&of_single, &weights), low, high]
             .map(|cost| table.objective.over_best(cost));
         let all = self.dataset.group_of(&self.dataset.usable)?;
@@ -467,14 +468,6 @@ fn costs(
         overhead.cost(table, judged.input, taken, fallback)
     };
     held_out.iter().map(cost).collect()
-}
-
-/// Returns the decisions to take the best single choice on the inputs of these.
-fn constant(held_out: &[JudgedInput], table: &Table) -> Vec<JudgedInput> {
-    let inputs: Vec<u32> = held_out.iter().map(|judged| judged.input).collect();
-    let single = table.best_single(&inputs);
-    let taken = |input| single.taken(|choice| table.usable(input, choice).is_some());
-    inputs.into_iter().map(|input| JudgedInput::constant(input, taken(input))).collect()
 }
 
 /// Returns how much each decision's cost counts.

@@ -17,6 +17,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
         Some(constant) => format!("always {}", name(constant)),
         None => heuristic.clone(),
     };
+    let range = |low: String, high: String| if low == high { low } else { format!("{low} to {high}") };
     let shown = |gain: &Gain| {
         let Gain { over, low, high, inputs, .. } = gain;
         let over = single(&over.split(", else ").map(str::to_owned).collect::<Vec<_>>());
@@ -27,13 +28,11 @@ pub fn verdict(trained: &TrainedModel) -> String {
         }
         if *high < 0.1 {
             let [least, most] = [high, low].map(|times| format!("{:.0}", 1.0 / times));
-            let range = if least == most { least } else { format!("{least} to {most}") };
-            return format!("{what} takes {range} times as long as always {over} on {inputs}");
+            return format!("{what} takes {} times as long as always {over} on {inputs}", range(least, most));
         }
         let digits = if high / low < 1.05 { 3 } else { 2 };
         let [low, high] = [low, high].map(|times| format!("{times:.digits$}"));
-        let range = if low == high { low } else { format!("{low} to {high}") };
-        format!("{what} is {range} times as fast as always {over} on {inputs}")
+        format!("{what} is {} times as fast as always {over} on {inputs}", range(low, high))
     };
     let gained = gain.as_ref().map(shown).unwrap_or_default();
     let until = format!("Until then, always take {choice}.");

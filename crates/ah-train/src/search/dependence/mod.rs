@@ -69,15 +69,14 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
             return None;
         }
         let derived = |name: &String| DerivedFeature { name: name.clone(), expression: name.clone() };
-        let further = ratios.iter().map(|ratio| derived(&ratio.name)).collect();
-        let (divided, least) = match ratios {
-            [] => (dataset.clone(), COMMON),
-            _ => (dataset.clone().with_derived(further), COMMON_OF_RATIOS),
-        };
+        let further = || ratios.iter().map(|ratio| derived(&ratio.name)).collect();
+        let divided = (!ratios.is_empty()).then(|| dataset.clone().with_derived(further()));
+        let least = if ratios.is_empty() { COMMON } else { COMMON_OF_RATIOS };
+        let seen = divided.as_ref().unwrap_or(dataset);
         let coarser = |finer: (Evidence, Candidate), next: (Evidence, Candidate)| {
             if next.0.square > MORE_BY_COARSER * finer.0.square { next } else { finer }
         };
-        let found = candidates.into_iter().filter_map(|candidate| counted(candidate, &divided, least));
+        let found = candidates.into_iter().filter_map(|candidate| counted(candidate, seen, least));
         found.reduce(coarser).map(|(evidence, candidate)| (evidence.independent, candidate))
     };
     let [of_features, of_ratios] = [&columns, &ratios].map(|columns| recurring(columns));

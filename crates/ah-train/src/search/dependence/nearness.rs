@@ -24,14 +24,14 @@ pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Vec<Candidate> {
     if numbers < fewest || columns[0].values.len() > MOST_NEAR {
         return Vec::new();
     }
-    let in_ranges = |values: fn(&Column) -> &[f64]| -> Vec<Vec<f64>> {
+    let space = |values: fn(&Column) -> &[f64]| -> Vec<Vec<f64>> {
         let of = |column: &&Column| match column.is_number {
             true => in_ranges(values(column).to_vec()),
             false => Some(values(column).to_vec()),
         };
         columns.iter().filter_map(of).collect()
     };
-    let found = clusters_beside(&in_ranges(|column| &column.values), &in_ranges(|column| &column.shuffled));
+    let found = clusters_beside(&space(|column| &column.values), &space(|column| &column.shuffled));
     found.into_iter().collect()
 }
 

@@ -30,7 +30,7 @@ use process::{Fault, FaultKind, GRACE, Process};
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
-pub use process::{OnWorking, command};
+pub use process::{OnWorking, command, is_replacement};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;
 
@@ -114,7 +114,11 @@ impl Worker {
         named: Named,
         shows_errors: bool,
     ) -> Result<Self, Error> {
-        let start = move || Process::start(&mut command, shows_errors);
+        let start = move || {
+            let started = Process::start(&mut command, shows_errors);
+            command.env(process::REPLACEMENT, "1");
+            started
+        };
         Self::over(Box::new(start), limit, Duration::from_secs(1), named)
     }
 

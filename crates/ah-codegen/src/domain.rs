@@ -1,8 +1,7 @@
 //! The precondition of a model in words.
 
-use ah_model::Model;
-use ah_model::Precondition;
 use ah_model::expr::{Binary, Expr, parse};
+use ah_model::{Model, Precondition};
 
 use crate::facts::Facts;
 
@@ -26,7 +25,7 @@ pub fn shortest(model: &Model, condition: &Precondition) -> String {
     all.map_or_else(|| condition.expression.clone(), |all| all.to_string())
 }
 
-/// Returns the parts of which all must hold.
+/// Returns the parts that `and` joins.
 fn parts<F>(condition: &Expr<F>) -> Vec<&Expr<F>> {
     match condition {
         Expr::Binary(Binary::And, a, b) => [parts(a), parts(b)].concat(),

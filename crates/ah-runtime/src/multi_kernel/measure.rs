@@ -7,8 +7,8 @@ use ah_types::{Failure, Outcome, TimingPolicy};
 
 use super::trial::Calls;
 
-/// The policy of a MultiKernel: caches stay as the program leaves them. The program waits for the measurement, so it takes less time than collecting
-/// does.
+/// The policy of a MultiKernel: caches stay as the program leaves them. The program waits for the measurement, so it takes less
+/// time than collecting does.
 pub const POLICY: TimingPolicy = TimingPolicy {
     warmup_runs: 1,
     min_samples: 6,

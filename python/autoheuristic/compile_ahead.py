@@ -1,6 +1,7 @@
 """Compiles configurations in processes of their own, into Triton's cache on disk, from which launches take them.
 
-Configurations that are predicted not to fit, from what others need, are not compiled.
+Configurations that need too much shared memory are not compiled: one that is at least as large as one that does not fit
+does not fit either. Larger means: no number of it is smaller (block sizes, stages), and everything else is the same.
 
 Threads do not scale: a compilation holds Python's lock for 0.19 of its 1.07 CPU seconds (Triton 3.6, a kernel of
 flash-linear-attention). Forked processes have the kernel and its arguments already, and never touch the device.
@@ -8,29 +9,59 @@ flash-linear-attention). Forked processes have the kernel and its arguments alre
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import math
+import mmap
+import multiprocessing
 import os
-import signal
-import struct
+import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from multiprocessing import connection
 from typing import Any, NamedTuple
 
-from .fits import Fits
 from .kernel import Call, Kernel, cannot_launch
 
 MOST_SECONDS = 120.0
 """A fork of a process with threads can hang: after this time the launches compile what is left."""
 LEAST = 2
 """So many configurations are compiled whatever they take, up to that time: one leaves nothing to choose."""
-PAUSE = 0.005
+PAUSE = 0.01
 """Seconds between two looks at the processes."""
-RESULT = struct.Struct("<iq")
-"""A job, and the bytes of shared memory that it needs. A pipe takes records of this size whole."""
 Progress = Callable[[str], None]
+
+
+class Fits:
+    """Which configurations of a kernel need too much shared memory, for arguments that share their compiled kernels."""
+
+    def __init__(self, configs: Sequence[Mapping[str, Any]], limit: int):
+        """``configs`` are the arguments of each; ``limit`` is the most shared memory of a block in bytes."""
+        self._configs, self._limit = configs, limit
+        self._too_large: dict[int, int] = {}
+        """The bytes that compiled configurations need, of those that do not fit."""
+
+    def smallest_first(self, choices: Iterable[int]) -> list[int]:
+        """Returns configurations in an order in which one that does not fit comes before those that are larger."""
+        return sorted(choices, key=lambda i: math.prod(v for v in self._configs[i].values() if _is_size(v) and v > 0))
+
+    def note(self, index: int, shared_memory: int) -> None:
+        """Notes what a compiled configuration needs."""
+        if shared_memory > self._limit and self.why_not(index) is None:
+            self._too_large[index] = shared_memory
+
+    def why_not(self, index: int) -> str | None:
+        """Returns why a configuration is predicted not to fit; ``None`` if it may."""
+        for smaller, need in self._too_large.items():
+            config, least = self._configs[index], self._configs[smaller]
+            is_other = smaller != index and config.keys() == least.keys()
+            pairs = ((value, least[name]) for name, value in config.items())
+            if is_other and all(a >= b if _is_size(a) and _is_size(b) else a == b for a, b in pairs):
+                return f"predicted not to fit: a smaller configuration needs {need} bytes of {self._limit}"
+        return None
 
 
 class Compilation(NamedTuple):
@@ -44,26 +75,18 @@ class Compilation(NamedTuple):
 
 
 def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Progress) -> set[int]:
-    """Compiles, and waits for it. Failures show at launch.
+    """Compiles what this process has not, where Triton hands it out (3.4 and later). Failures show at launch.
 
     Returns the configurations that were not compiled in time: none begins after ``seconds``, and those that have begun
     may take as long again. ``each`` is called often, with the progress.
     """
-    work = work_of(compilations, each)
-    for _ in work.run(seconds):
-        each(f"compiling {len(work.jobs) - len(work.left)} of {len(work.jobs)}")
-    return {work.owners[job][1] for job in work.left if work.is_wanted(job)} if work.is_late else set()
-
-
-def work_of(compilations: Iterable[Compilation], each: Progress = lambda text: None) -> Work:
-    """Returns the compilations that this process has not made, where Triton hands them out (3.4 and later)."""
     import triton
 
-    waiting = _Waiting()
-    owners: list[tuple[Fits, int]] = []
     mode = getattr(triton, "AsyncCompileMode", None)
     if mode is None or not hasattr(os, "fork"):
-        return Work([], [])
+        return set()
+    waiting = _Waiting()
+    owners: list[tuple[Fits, int]] = []
     with mode(waiting, ignore_errors=True):
         for kernel, call, choices, fits in compilations:
             for i in fits.smallest_first(choices):
@@ -74,7 +97,10 @@ def work_of(compilations: Iterable[Compilation], each: Progress = lambda text: N
                         raise
                 owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
                 each("looking for kernels to compile")
-    return Work(waiting.jobs, owners)
+    work = Work(waiting.jobs, owners)
+    for _ in work.run(seconds):
+        each(f"compiling {len(work.jobs) - len(work.left)} of {len(work.jobs)}")
+    return {work.owners[job][1] for job in work.left if work.is_wanted(job)} if work.is_late else set()
 
 
 class _Waiting(Executor):
@@ -108,6 +134,8 @@ class Work:
         self._order = sorted(range(len(jobs)), key=places.__getitem__)
         self.left = set(self._order)
         """The jobs that have not ended."""
+        self._needs = memoryview(mmap.mmap(-1, 8 * len(jobs) + 8)).cast("q")
+        """By job, for all processes: the bytes of shared memory that its kernel needs, plus one; 0 until it ended."""
         self.is_late = False
         """Whether the time was over before the jobs."""
 
@@ -130,67 +158,48 @@ class Work:
         count = min(len(self.jobs), cores)
         if count < 2:
             return
-        # Each process takes the next number from the pipe, so none idles while another has a queue.
-        numbers, more = os.pipe()
-        results, report = os.pipe()
-        os.set_blocking(results, False)
-        children: set[int] = set()
-        todo, begun, begin = iter(self._order), 0, time.monotonic()
-        try:
-            for _ in range(count):
-                try:
-                    with warnings.catch_warnings():
-                        # Python 3.12 warns of a fork beside threads; MOST_SECONDS bounds what can come of it.
-                        warnings.simplefilter("ignore", DeprecationWarning)
-                        child = os.fork()
-                except OSError:  # No memory or no process is left: those that run do the work, or the launches.
-                    break
-                if child == 0:
-                    os.close(more)
-                    _work(self.jobs, numbers, report)
-                children.add(child)
-            while children and not self.is_late:
-                begun -= self._receive(results)
-                lasted = time.monotonic() - begin
-                is_over = lasted > seconds and self.has_least()
-                # A number for each process: it waits for the next one at most a pause, and few needless jobs begin.
-                while more >= 0 and (is_over or begun < count):
-                    job = -1 if is_over else next((job for job in todo if self.is_wanted(job)), -1)
-                    if job < 0:
-                        os.close(more)
-                        more = -1
-                    else:
-                        os.write(more, job.to_bytes(4, "little"))
-                        begun += 1
-                children -= {child for child in children if _has_ended(child)}
-                yield
-                time.sleep(PAUSE)
-                self.is_late = lasted > (2 * seconds if is_over else max(2 * seconds, MOST_SECONDS))
-            self._receive(results)
-            self.is_late = bool(self.left) and time.monotonic() - begin > seconds
-        finally:
-            for file in (numbers, results, report, *([more] if more >= 0 else ())):
-                os.close(file)
-            for child in children:
-                os.kill(child, signal.SIGKILL)
-                _has_ended(child, 0)
+        begin, children = time.monotonic(), []
+        # Each process reads the next number, so none idles while another has a queue.
+        with tempfile.TemporaryFile(buffering=0) as numbers:
+            numbers.write(b"".join(job.to_bytes(4, "little") for job in self._order))
+            numbers.seek(0)
+            try:
+                for _ in range(count):
+                    child = multiprocessing.get_context("fork").Process(target=self._work, args=(numbers.fileno(),))
+                    try:
+                        with warnings.catch_warnings():
+                            # Python 3.12 warns of a fork beside threads; MOST_SECONDS bounds what can come of it.
+                            warnings.simplefilter("ignore", DeprecationWarning)
+                            child.start()
+                    except OSError:  # No memory or no process is left: those that run do the work, or the launches.
+                        break
+                    children.append(child)
+                running = [child.sentinel for child in children]
+                while running and not self.is_late:
+                    self._note()
+                    lasted = time.monotonic() - begin
+                    if is_over := lasted > seconds and self.has_least():
+                        numbers.seek(0, os.SEEK_END)  # No further job begins.
+                    yield
+                    ended = connection.wait(running, PAUSE)
+                    running = [sentinel for sentinel in running if sentinel not in ended]
+                    self.is_late = lasted > (2 * seconds if is_over else max(2 * seconds, MOST_SECONDS))
+                self._note()
+                self.is_late = bool(self.left) and time.monotonic() - begin > seconds
+            finally:
+                for child in children:
+                    child.kill()
+                    child.join()
 
-    def _receive(self, results: int) -> int:
-        """Notes the results that have come, and returns their number."""
-        try:
-            found = list(RESULT.iter_unpack(os.read(results, 65_536 // RESULT.size * RESULT.size)))
-        except BlockingIOError:
-            return 0
-        for job, shared_memory in found:
+    def _note(self) -> None:
+        """Notes the jobs that have ended, and what they need."""
+        for job in [job for job in self.left if self._needs[job]]:
             self.left.discard(job)
             fits, i = self.owners[job]
-            fits.note(i, shared_memory)
-        return len(found)
+            fits.note(i, self._needs[job] - 1)
 
-
-def _work(jobs: Sequence[Callable[[], Any]], numbers: int, report: int) -> None:
-    """Runs jobs until there is none; ends the process."""
-    try:
+    def _work(self, numbers: int) -> None:
+        """Runs jobs until there is none, in a process of its own."""
         # A collection would free the parent's tensors, and the device is not this process's.
         gc.disable()
         silence = os.open(os.devnull, os.O_WRONLY)
@@ -198,18 +207,12 @@ def _work(jobs: Sequence[Callable[[], Any]], numbers: int, report: int) -> None:
         os.dup2(silence, 2)
         while number := os.read(numbers, 4):
             job, shared_memory = int.from_bytes(number, "little"), 0
-            try:
-                metadata = getattr(jobs[job](), "metadata", None)
-                shared_memory = int(getattr(metadata, "shared", 0))
-            except Exception:  # It shows again when the configuration is launched.
-                pass
-            os.write(report, RESULT.pack(job, shared_memory))
-    finally:
-        os._exit(0)
+            self._note()
+            if self.is_wanted(job):
+                with contextlib.suppress(Exception):  # It shows again when the configuration is launched.
+                    shared_memory = int(getattr(getattr(self.jobs[job](), "metadata", None), "shared", 0))
+                self._needs[job] = shared_memory + 1
 
 
-def _has_ended(child: int, options: int = getattr(os, "WNOHANG", 0)) -> bool:
-    try:
-        return os.waitpid(child, options)[0] == child
-    except ChildProcessError:
-        return True  # The program ignores SIGCHLD.
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -24,9 +24,8 @@ from typing import IO, Any, Callable
 
 from . import device
 from .clock import GpuClock
-from .compile_ahead import Compilation, compile_ahead
+from .compile_ahead import Compilation, Fits, compile_ahead
 from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError, shown
-from .fits import Fits
 from .kernel import Call
 from .prepared import PreparedInput, fault
 

@@ -10,7 +10,7 @@ import fake_device
 import pytest
 
 from autoheuristic import compile_ahead as module
-from autoheuristic.fits import Fits
+from autoheuristic.compile_ahead import Fits
 from autoheuristic.kernel import Call, Kernel
 
 with_triton = pytest.mark.skipif(

@@ -91,7 +91,7 @@ def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Pro
         for kernel, call, choices, fits in compilations:
             for i in fits.smallest_first(choices):
                 try:
-                    kernel.launch(call, i, warmup=True)
+                    kernel.launch(i, *call, warmup=True)
                 except Exception as error:
                     if not cannot_launch(error):
                         raise

@@ -6,6 +6,7 @@ The command line maps them to the exit codes that all tools of the project share
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -88,3 +89,13 @@ class UsageError(AutoHeuristicError):
 
 class AutoHeuristicWarning(UserWarning):
     """A kernel runs its fallback, or a measurement was not recorded; the message says why."""
+
+
+_warned: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Warns of each message once."""
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, AutoHeuristicWarning, stacklevel=3)

@@ -8,21 +8,19 @@ batch is visible nowhere else. A grid that depends on the configuration is that 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Callable, NamedTuple
 
 from .errors import FeatureError
-
-if TYPE_CHECKING:
-    from .kernel import Call, Kernel
+from .kernel import Call, Kernel
 
 VALUE, NUMBER, CATEGORY, TYPE, GRID = "value", "number", "category", "type", "grid"
 """Kinds of features; a value may be anything."""
 DTYPE = "_dtype"
 AXES = ("grid_0", "grid_1", "grid_2")
 Key = tuple[Any, ...]
-Reader = Callable[[tuple[Any, ...], Mapping[str, Any]], Key]
+Reader = Callable[..., Key]
+"""A function from the grid, the arguments and the keyword arguments of a call to the values of its features."""
 MOST_KEYS = 100_000
 """Keys that are remembered; a server whose sizes never repeat begins anew then."""
 
@@ -42,6 +40,8 @@ class Features:
         """``of_names`` and ``of_call`` find the parts."""
         self._kernel, self.parts = kernel, list(parts)
         self.names = [part.name for part in self.parts]
+        self.readers: dict[tuple[Any, ...], Reader] = {}
+        """By the layout of a call: the number of positional arguments, and the names of the others."""
 
     @classmethod
     def of_names(cls, kernel: Kernel, names: Iterable[str]) -> Features:
@@ -59,7 +59,7 @@ class Features:
         Raises:
             FeatureError: Two features would have one name.
         """
-        arguments = _arguments(kernel, call)
+        arguments = {**kernel.defaults, **kernel.named_args(call)}
         tuned = {name for kwargs in kernel.all_kwargs for name in kwargs}
         parts = []
         for name in kernel.arg_names:
@@ -77,83 +77,83 @@ class Features:
         wanted = set(keys)
         return [part.name for part in self.parts if part.parameter in wanted or part.kind == TYPE]
 
+    def only(self, names: Iterable[str]) -> Features:
+        """Returns those of these names."""
+        wanted = set(names)
+        return Features(self._kernel, [part for part in self.parts if part.name in wanted])
+
     def read(self, call: Call) -> dict[str, Any]:
         """Returns the features of a call: numbers, and the texts of categories.
 
         Raises:
             FeatureError: An argument is missing, or of another kind than in the first call.
         """
-        arguments = _arguments(self._kernel, call)
-        values: dict[str, Any] = {}
-        sizes: dict[str, int] = {}
-        for name, kind, parameter in self.parts:
-            if kind == GRID:
-                sizes = sizes or dict(zip(AXES, _grid(call.grid, arguments, self._kernel)))
-                values[name] = sizes[name]
-                continue
-            if parameter not in arguments:
-                raise FeatureError(f"the call lacks the argument {parameter!r}, which the choice depends on; pass it")
-            value = arguments[parameter]
+        found: dict[str, Any] = {}
+        for (name, kind, parameter), value in zip(self.parts, self.values(call)):
             other = _kind(value, parameter in self._kernel.constants)
             if kind in (NUMBER, CATEGORY) and other != kind:
                 shown = other or type(value).__name__
                 raise FeatureError(f"{parameter!r} was a {kind} in the first call, now it is a {shown}")
-            values[name] = str(dtype_of(value)) if kind == TYPE else str(value) if kind == CATEGORY else value
-        return values
+            found[name] = str(value) if kind in (TYPE, CATEGORY) else value
+        return found
 
-    def reader(self, names: Iterable[str], call: Call) -> Reader:
-        """Returns a function from the arguments of a call, laid out as this one, to the values of these features.
+    def values(self, call: Call) -> Key:
+        """Returns the values of the features as they are in the call, and the types of tensors.
 
-        It is compiled, because a loop over the features takes 1 us where the subscripts take 0.2. The number of
-        positional arguments is part of the key, so a call laid out otherwise finds nothing, or raises.
+        Raises:
+            FeatureError: An argument is missing.
         """
-        wanted = set(names)
-        known: dict[str, Any] = {"dtype_of": dtype_of}
-        position = {name: i for i, name in enumerate(self._kernel.arg_names)}
-        parts, uses_grid = ["len(a)"], False
-        for part in self.parts:
-            if part.name not in wanted:
-                continue
-            if part.kind == GRID:
-                uses_grid = True
-                continue
-            i, name = position[part.parameter], part.parameter
-            if i < len(call.args):
-                value = f"a[{i}]"
-            elif name in call.kwargs:
-                value = f"k[{name!r}]"
-            else:
-                known[f"d{i}"] = self._kernel.defaults[name]
-                value = f"k.get({name!r}, d{i})"
-            parts.append(f"dtype_of({value})" if part.kind == TYPE else value)
-        if uses_grid:
-            known["grid"] = self._grid_of
-            parts.append("grid(a, k)" if callable(call.grid) else "k['grid']")
-        reader: Reader = eval(f"lambda a, k: ({', '.join(parts)},)", known)
-        return reader
+        return self.reader(call)(*call)
 
-    def _grid_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, ...]:
-        arguments = {**self._kernel.defaults, **dict(zip(self._kernel.arg_names, args)), **kwargs}
-        return _grid(kwargs["grid"], arguments, self._kernel)
+    def reader(self, call: Call) -> Reader:
+        """Returns the reader of calls that are laid out as this one.
+
+        It is compiled: a loop over the features takes 1 us where subscripts take 0.2.
+        """
+        layout = (len(call.args), *call.kwargs)
+        if layout in self.readers:
+            return self.readers[layout]
+        known: dict[str, Any] = {"dtype_of": dtype_of, "sizes": lambda *parts: self._kernel.grid(Call(*parts))}
+        values = []
+        for _, kind, parameter in self.parts:
+            if kind == GRID:
+                values.append(f"sizes(g, a, k)[{AXES.index(parameter)}]")
+                continue
+            at = self._kernel.arg_names.index(parameter)
+            if at < len(call.args):
+                value = f"a[{at}]"
+            elif parameter in call.kwargs:
+                value = f"k[{parameter!r}]"
+            elif parameter in self._kernel.defaults:
+                value, known[f"d{at}"] = f"d{at}", self._kernel.defaults[parameter]
+            else:
+                raise FeatureError(f"the call lacks the argument {parameter!r}, which the choice depends on; pass it")
+            values.append(f"dtype_of({value})" if kind == TYPE else value)
+        self.readers[layout] = eval(f"lambda g, a, k: ({''.join(f'{value}, ' for value in values)})", known)
+        return self.readers[layout]
 
 
 class Memory:
     """What was decided for the calls of a kernel, by their features: a call that was seen before is one look-up."""
 
-    def __init__(self, features: Features, names: Iterable[str], call: Call):
-        """A decision depends on the features of these names. Calls are laid out as this one."""
-        names = list(names)
-        self.reads_grid = any(name in AXES for name in names)
-        """Whether the grid must be among the keyword arguments that are read."""
-        self.read = features.reader(names, call)
+    def __init__(self, features: Features):
+        """A decision depends on these features."""
+        self._features, self._readers = features, features.readers
         self.known: dict[Key, Any] = {}
 
+    def find(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns the decision for a call; ``None`` if it is new. What is wrong with it shows when it is decided."""
+        try:
+            read = self._readers.get((len(args), *kwargs)) or self._features.reader(Call(grid, args, kwargs))
+            return self.known.get(read(grid, args, kwargs))
+        except Exception:
+            return None
+
     def keep(self, call: Call, decision: Any) -> None:
-        """Remembers a decision, if the call is laid out as the first one."""
+        """Remembers a decision."""
         if len(self.known) >= MOST_KEYS:
             self.known.clear()
-        with contextlib.suppress(IndexError, KeyError):
-            self.known[self.read(call.args, {**call.kwargs, "grid": call.grid})] = decision
+        self.known[self._features.values(call)] = decision
 
 
 def dtype_of(value: Any) -> Any:
@@ -171,18 +171,6 @@ def _part(name: str, parameters: Iterable[str]) -> Part:
         return Part(name, TYPE, name[: -len(DTYPE)])
     expected = f"a parameter of the kernel ({', '.join(parameters)}), PARAMETER{DTYPE} or one of {', '.join(AXES)}"
     raise FeatureError(f"expected the name of {expected}, found {name!r}")
-
-
-def _arguments(kernel: Kernel, call: Call) -> dict[str, Any]:
-    return {**kernel.defaults, **kernel.named_args(call)}
-
-
-def _grid(grid: Any, arguments: Mapping[str, Any], kernel: Kernel) -> tuple[int, ...]:
-    """Returns the three sizes of a grid."""
-    if callable(grid):
-        grid = grid({**arguments, **kernel.all_kwargs[0]})
-    sizes = (grid,) if isinstance(grid, int) else tuple(grid)
-    return (*map(int, sizes), 1, 1)[:3]
 
 
 def _kind(value: Any, is_constant: bool) -> str | None:

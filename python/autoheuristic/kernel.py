@@ -67,33 +67,38 @@ class Kernel:
         self.configs: list[Any] = list(configs)
         self._positions = {id(config): i for i, config in enumerate(self.configs)}
 
-    def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
-        """Launches one configuration, or only compiles it."""
+    def launch(
+        self, index: int, grid: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], warmup: bool = False
+    ) -> Any:
+        """Launches one configuration for the parts of a call, or only compiles it."""
         config, chosen = self.configs[index], self.all_kwargs[index]
         if config.pre_hook is not None:
-            named = self.named_args(call)
+            named = {**dict(zip(self.arg_names, args)), **kwargs}
             # What is compiled depends on the blocks of tensor descriptors, which the hook sets.
             if not warmup or any(map(is_descriptor, named.values())):
                 config.pre_hook({**named, **chosen})
-        return self.run(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
+        return self.run(*args, grid=grid, warmup=warmup, **kwargs, **chosen)
 
     def launch_first(
-        self, call: Call, candidates: Iterable[int], failed: Any, warn: Callable[[str, Exception], None]
+        self, call: Call, candidates: Iterable[int], failed: int | None, warn: Callable[[str, Exception], None]
     ) -> tuple[int | None, Any]:
         """Launches the first of these configurations that can be launched, and returns it with what its launch returns.
 
-        It is not the one that ``failed`` already. Warns of each that cannot be launched.
+        It is not the one that ``failed`` already. Warns of each that cannot be launched; if none can, returns the last
+        error.
         """
+        last: Exception | None = None
         for index in candidates:
-            if self.configs[index] is failed:
+            if index == failed:
                 continue
             try:
-                return index, self.launch(call, index)
+                return index, self.launch(index, *call)
             except Exception as error:
                 if not cannot_launch(error):
                     raise
                 warn(f"{self.names[index]} cannot be launched ({error}); the next one runs", error)
-        return None, None
+                last = error
+        return None, last
 
     def prepared(self, call: Call, index: int) -> Launch:
         """Returns the launch of one configuration, with the hooks around it."""
@@ -112,12 +117,12 @@ class Kernel:
             if direct is not None:
                 return direct()
             compiled = self.run(*call.args, grid=call.grid, warmup=False, **call.kwargs, **self.all_kwargs[index])
-            direct = self._direct(compiled, call, arguments)
+            direct = self._direct(compiled, call, index)
             return compiled
 
         return Launch(before, run, lambda exception: autotuner.post_hook(arguments, exception=exception))
 
-    def _direct(self, compiled: Any, call: Call, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+    def _direct(self, compiled: Any, call: Call, index: int) -> Callable[[], object] | None:
         """Returns a function that launches a compiled kernel without looking it up, which takes the host half as long.
 
         ``None`` where other code takes part in a launch.
@@ -125,10 +130,8 @@ class Kernel:
         is_plain = self.jit is self._autotuner.fn and not getattr(self.jit, "pre_run_hooks", None)
         if not is_plain or not hasattr(compiled, "packed_metadata"):
             return None
-        named = {**self.defaults, **arguments}
-        grid = call.grid(named) if callable(call.grid) else call.grid
-        launch = compiled[(*grid, 1, 1)[:3]]
-        return functools.partial(launch, *(named[name] for name in self.jit.arg_names))
+        named = {**self.defaults, **self.named_args(call), **self.all_kwargs[index]}
+        return functools.partial(compiled[self.grid(call, index)], *(named[name] for name in self.jit.arg_names))
 
     def pruned(self, call: Call) -> list[int]:
         """Returns the configurations that the autotuner would benchmark: all, or what ``prune_configs_by`` leaves."""
@@ -164,6 +167,14 @@ class Kernel:
     def named_args(self, call: Call) -> dict[str, Any]:
         """Returns the arguments of a call by name."""
         return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
+
+    def grid(self, call: Call, index: int = 0) -> tuple[int, ...]:
+        """Returns the three sizes of a call's grid with a configuration."""
+        grid = call.grid
+        if callable(grid):
+            grid = grid({**self.defaults, **self.named_args(call), **self.all_kwargs[index]})
+        sizes = (grid,) if isinstance(grid, int) else tuple(grid)
+        return (*map(int, sizes), 1, 1)[:3]
 
 
 def cannot_launch(error: Exception) -> bool:

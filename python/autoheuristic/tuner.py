@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import operator
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -25,8 +25,8 @@ from triton.runtime.autotuner import Autotuner
 from .check import Compared
 from .choices import choice_name
 from .environment import cache_folder, file_name, uses_heuristic
-from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
-from .features import GRID, MOST_KEYS, TYPE, Features, Key, Memory
+from .errors import AutoHeuristicError, ConfigError, FeatureError, HeuristicError, warn_once
+from .features import GRID, TYPE, Features, Memory
 from .heuristic import Heuristic, Source, for_this_device
 from .kernel import Call, Kernel, cannot_launch
 from .source import source_hash
@@ -35,8 +35,8 @@ from .source import source_hash
 class Picker:
     """The heuristic's pick, then the next of its ranking, then the fallback; without a heuristic only the fallback."""
 
-    def __init__(self, heuristic: Heuristic | None, kernel: Kernel, fallback: int):
-        """For the configurations of this kernel; ``fallback`` is an index.
+    def __init__(self, heuristic: Heuristic | None, kernel: Kernel, fallback: int, user: Callable[..., Any] | None):
+        """For the configurations of this kernel; ``fallback`` is an index, ``user`` the author's pruning.
 
         Raises:
             HeuristicError: The heuristic is for other configurations.
@@ -44,24 +44,28 @@ class Picker:
         """
         if heuristic is not None:
             heuristic.check_choices(kernel.names)
-        self.heuristic, self._fallback = heuristic, fallback
-        self._names, self._index = frozenset(kernel.names), kernel.index
+        self.heuristic, self._fallback, self._user = heuristic, fallback, user
+        self._kernel = kernel
         self.features = Features.of_names(kernel, heuristic.features if heuristic is not None else ())
+        self.memory = Memory(self.features)
+        """The configuration that was launched, by index."""
 
     def candidates(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterator[int]:
         """Returns the configurations to try, best first, each once. ``offered`` are those that the pruning left."""
         names = self.heuristic.in_order(features, offered) if self.heuristic is not None else ()
         tried = set()
-        for index in chain(map(self._index.__getitem__, names), [self._fallback], self._index.values()):
+        index_of = self._kernel.index
+        for index in chain(map(index_of.__getitem__, names), [self._fallback], index_of.values()):
             if index not in tried:
                 tried.add(index)
                 yield index
 
-    def prune(self, user: Callable[..., Any] | None, filled: Sequence[str]) -> Callable[..., Any]:
-        """Returns an ``early_config_prune`` that leaves only the pick; of ``user``'s pruning, what it leaves counts.
+    @functools.cached_property
+    def pruner(self) -> Callable[..., Any]:
+        """An ``early_config_prune`` that leaves only the pick; of the author's pruning, what it leaves counts.
 
-        ``filled`` are parameters that the configurations set to the kernel's default. ``torch.compile`` traces it, so
-        it is plain: no class, no dictionary of configurations.
+        ``torch.compile`` traces it, so it is plain: no class, no dictionary of configurations. Its guards compare it by
+        identity.
         """
         features = [(part.parameter, part.kind == TYPE) for part in self.features.parts]
         # A pruner is not told the grid: the fallback runs where the heuristic asks for it.
@@ -71,7 +75,9 @@ class Picker:
         is_constant = self.heuristic is not None and self.heuristic.is_boosted
         if is_constant and "torch" in sys.modules:
             choose_among = sys.modules["torch"].compiler.assume_constant_result(choose_among)
-        offered, index, fallback = self._names, self._index, self._fallback
+        offered, index, fallback = frozenset(self._kernel.names), self._kernel.index, self._fallback
+        # Parameters that the configurations set to the kernel's default.
+        user, filled = self._user, tuple(self._kernel.filled)
 
         def only_the_pick(configs: Any, named_args: Any, **kwargs: Any) -> Any:
             arguments = {**named_args, **kwargs}
@@ -117,20 +123,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
             ConfigError: Two configurations have one name, or the fallback is none of them.
         """
         self._user_prune: Callable[..., Any] | None = None
-        self._pruner: Callable[..., Any] | None = None
-        self._picker: Picker | None = None
-        self._is_ready = False
-        self._searches = True
-        """Whether a heuristic beside the source is asked."""
-        super().__init__(
-            fn,
-            fn.arg_names,
-            list(configs),
-            list(key),
-            autotune.pop("reset_to_zero", None),
-            autotune.pop("restore_value", None),
-            **autotune,
-        )
+        required = {"reset_to_zero": None, "restore_value": None}
+        super().__init__(fn, fn.arg_names, list(configs), list(key), **{**required, **autotune})
         self.options = options
         self.kernel = Kernel(self, self.configs)
         self.name: str = options.name or self.base_fn.__name__
@@ -144,12 +138,15 @@ class Tuner(Autotuner):  # type: ignore[misc]
             for config in self.configs:
                 config.kwargs = {**self.kernel.filled, **config.kwargs}
             self.kernel.replace(self.configs)
-        self.fallback = self._index_of(options.fallback)
+        given: Any = options.fallback
+        name = given if isinstance(given, str) else choice_name(given) if given is not None else self.kernel.names[0]
+        if name not in self.kernel.names:
+            raise ConfigError(
+                f"{self.name}: expected one of the configurations as fallback, found {name}; "
+                f"they are {', '.join(self.kernel.names)}"
+            )
+        self.fallback = self.kernel.index[name]
         """The configuration that runs where the heuristic declines, by index."""
-        self._launch = self.kernel.run
-        self._memory: Any = None
-        """The ``Memory`` of launches: the arguments of each, and the configuration."""
-        self._warned: set[str] = set()
 
     # Calls
 
@@ -157,21 +154,18 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Returns the launcher for a grid, as ``triton.jit`` kernels do."""
 
         def launch(*args: Any, **kwargs: Any) -> Any:
-            memory = self._memory
-            try:
-                read = kwargs if not memory.reads_grid else {**kwargs, "grid": grid}
-                chosen, self.best_config = memory.known[memory.read(args, read)]
-            except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
-                chosen = None
-            if chosen is None:
+            picker = self._picker
+            index = None if picker is None else picker.memory.find(grid, args, kwargs)
+            if index is None:
                 return self._first(Call(grid, args, kwargs))
+            self.best_config = self.configs[index]
             try:
-                return self._launch(*args, grid=grid, warmup=False, **kwargs, **chosen)
+                return self.kernel.launch(index, grid, args, kwargs)
             except Exception as error:
                 if not cannot_launch(error):
                     raise
                 failed = error
-            return self._first(Call(grid, args, kwargs), failed)
+            return self._first(Call(grid, args, kwargs), index, failed)
 
         return launch
 
@@ -181,77 +175,51 @@ class Tuner(Autotuner):  # type: ignore[misc]
             return self.warmup(*args, grid=grid, **kwargs)
         return self[grid](*args, **kwargs)
 
-    def _first(self, call: Call, failed: Exception | None = None) -> Any:
-        """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
-        picker = self._ready()
+    def _first(self, call: Call, known: int | None = None, failed: Exception | None = None) -> Any:
+        """Launches a call whose features are new, or whose ``known`` configuration failed to launch."""
+        picker = self._picker
         if picker is None:
             return super().run(*call.args, grid=call.grid, warmup=False, **call.kwargs)
         try:
             features = picker.features.read(call)
-            key = tuple(features.values())
-            known = self.cache.get(key)
+            hash(tuple(features.values()))
         except (AutoHeuristicError, TypeError) as error:
             if isinstance(error, TypeError):
-                error = FeatureError(f"{self.name}: a value of the key cannot be compared ({error}); leave it out")
+                error = FeatureError(f"a value of the key cannot be compared ({error}); leave it out")
             self._trouble(error)
-            return self.kernel.launch(call, self.fallback)
-        if known is not None and failed is None:
-            self.best_config = known
-            return self.kernel.launch(call, self.configs.index(known))
-        errors = [] if failed is None else [failed]
-
-        def warn(message: str, error: Exception) -> None:
-            errors.append(error)
-            self._warn(f"{self.name}: {message}", error)
-
+            return self.kernel.launch(self.fallback, *call)
         offered = self.kernel.offered(self._user_prune, self.configs, call)
-        candidates = picker.candidates(features, offered)
-        index, result = self.kernel.launch_first(call, candidates, None if failed is None else known, warn)
+        index, result = self.kernel.launch_first(call, picker.candidates(features, offered), known, self._warn)
         if index is None:
-            raise errors[-1]
-        self._remember(picker, key, call, index)
+            last: Any = result or failed
+            raise last
+        self.best_config = self.configs[index]
+        picker.memory.keep(call, index)
         return result
-
-    def _remember(self, picker: Picker, key: Key, call: Call, index: int) -> None:
-        if len(self.cache) >= MOST_KEYS:
-            self.cache.clear()
-        self.best_config = self.cache[key] = self.configs[index]
-        if self._memory is None:
-            self._memory = Memory(picker.features, picker.features.names, call)
-        # A configuration with a hook of its own takes the slower way each time, and so does a call laid out otherwise.
-        if self.best_config.pre_hook is None:
-            self._memory.keep(call, (self.kernel.all_kwargs[index], self.best_config))
 
     # Choosing
 
-    def _ready(self) -> Picker | None:
-        """Returns what chooses; decided at the first call, when the device is known. ``None``: Triton's autotuner."""
-        if not self._is_ready:
-            self._picker, self._is_ready = self._find(), True
-        return self._picker
-
-    def _find(self) -> Picker | None:
-        given: Any = self.options.heuristic
-        is_named = given is not None
-        if not is_named:
-            beside = heuristic_file(self)
-            if not self._searches or not beside.exists():
-                return None
-            given = beside
-        fixed = Picker(None, self.kernel, self.fallback)
+    @functools.cached_property
+    def _picker(self) -> Picker | None:
+        """What chooses; decided at the first call, when the device is known. ``None``: Triton's autotuner."""
+        given, beside = self.options.heuristic, heuristic_file(self)
+        sources: Any = given if isinstance(given, (list, tuple)) else [beside if given is None else given]
+        if not sources or (given is None and not beside.exists()):
+            return None
+        fixed = Picker(None, self.kernel, self.fallback, self._user_prune)
         if not uses_heuristic(self.name):
             return fixed
         try:
-            heuristic = for_this_device(given if isinstance(given, (list, tuple)) else [given])
+            heuristic = for_this_device(sources)
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
-                self.fallback = self.kernel.names.index(heuristic.fallback)
+                self.fallback = self.kernel.index[heuristic.fallback]
             if stale := heuristic.other_source(source_hash(self.kernel.jit)):
                 self._warn(stale, HeuristicError(stale))
             if new := heuristic.unmeasured(self.kernel.names):
-                warnings.warn(new, AutoHeuristicWarning, stacklevel=2)
-            return Picker(heuristic, self.kernel, self.fallback)
+                warn_once(new)
+            return Picker(heuristic, self.kernel, self.fallback, self._user_prune)
         except AutoHeuristicError as error:
-            if is_named:
+            if given is not None:
                 self._trouble(error)
                 return fixed
             self._warn(f"{error}. Triton's autotuner runs", error)
@@ -260,13 +228,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
     @property
     def early_config_prune(self) -> Callable[..., Any] | None:
         """The pruning by which ``torch.compile`` and ``warmup`` see only the pick; else the user's."""
-        picker = self._ready() if hasattr(self, "options") else None
-        if picker is None:
-            return self._user_prune
-        # One object: guards of torch.compile compare it by identity.
-        if self._pruner is None:
-            self._pruner = picker.prune(self._user_prune, tuple(self.kernel.filled))
-        return self._pruner
+        picker = self._picker if hasattr(self, "fallback") else None
+        return self._user_prune if picker is None else picker.pruner
 
     @early_config_prune.setter
     def early_config_prune(self, prune: Callable[..., Any] | None) -> None:
@@ -274,10 +237,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
     def use(self, heuristic: Source | Sequence[Source] | None) -> None:
         """Asks another heuristic from now on; with ``None`` the kernel is Triton's own autotuner."""
-        self.options = dataclasses.replace(self.options, heuristic=heuristic)
-        self._searches = False
-        self._picker = self._pruner = self._memory = None
-        self._is_ready = False
+        self.options = dataclasses.replace(self.options, heuristic=() if heuristic is None else heuristic)
+        self.__dict__.pop("_picker", None)
         self.cache.clear()
 
     def example(self, arguments: Callable[..., Any]) -> Callable[..., Any]:
@@ -306,20 +267,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
     def _warn(self, message: str, error: Exception) -> None:
         if self.options.strict:
             raise error
-        if message not in self._warned:
-            self._warned.add(message)
-            warnings.warn(message, AutoHeuristicWarning, stacklevel=2)
-
-    def _index_of(self, fallback: Any) -> int:
-        if fallback is None:
-            return 0
-        name = fallback if isinstance(fallback, str) else choice_name(fallback)
-        if name not in self.kernel.names:
-            raise ConfigError(
-                f"{self.name}: expected one of the configurations as fallback, found {name}; "
-                f"they are {', '.join(self.kernel.names)}"
-            )
-        return self.kernel.names.index(name)
+        warn_once(f"{self.name}: {message}")
 
 
 def stem(tuner: Tuner) -> str:

@@ -5,6 +5,14 @@ import pytest
 fake_triton.install()
 
 
+@pytest.fixture(autouse=True)
+def warnings_anew():
+    """Each message is a warning once in a process; here once in a test."""
+    from autoheuristic import errors
+
+    errors._warned.clear()
+
+
 @pytest.fixture
 def device(monkeypatch, tmp_path):
     """A fake GPU, and a cache folder of this test's own."""

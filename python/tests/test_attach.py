@@ -19,8 +19,8 @@ from triton.runtime.errors import OutOfResources
 import autoheuristic
 from autoheuristic import AutoHeuristicWarning
 from autoheuristic.attachment import calls, learn
-from autoheuristic.attachment.identity import identify
 from autoheuristic.attachment.recorded import worth_measuring
+from autoheuristic.attachment.settings import identify
 from autoheuristic.kernel import Kernel as Configurations
 
 NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
@@ -141,7 +141,7 @@ def test_where_the_heuristic_declines_the_package_measures(kernel, device, folde
     assert kernel.launched == [16, 32, 64, 64, 64, 64]
     (line,) = journal(folder)
     assert line["answer"] == "package"
-    assert line["call"]["grid"] == [1] and line["call"]["arguments"]["n"] == {"value": 2000}
+    assert line["call"]["grid"] == [1, 1, 1] and line["call"]["arguments"]["n"] == {"value": 2000}
     assert line["package"] == "fake_triton"
 
 
@@ -405,7 +405,7 @@ def test_a_grid_that_depends_on_the_configuration(kernel, device, folder):
     call(tuner, 100, grid=lambda meta: (meta["n"] // meta["BLOCK"], 7))
     (line,) = journal(folder)
     assert [line["features"][f"grid_{axis}"] for axis in range(3)] == [100 // 16, 7, 1]
-    assert line["call"]["grid"] == {name: [100 // b, 7] for name, b in zip(NAMES, (16, 32, 64))}
+    assert line["call"]["grid"] == {name: [100 // b, 7, 1] for name, b in zip(NAMES, (16, 32, 64))}
 
 
 def test_collect_launches_the_first_configuration_and_notes_each_input(kernel, device, folder):
@@ -502,6 +502,16 @@ def test_a_run_that_was_replaced_before_is_kept(kernel, device, folder):
     assert seen == [(1,), (1,)]
 
 
+def test_a_call_laid_out_otherwise_is_the_same_input(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    x, y = call(tuner, 100)
+    for _ in range(2):
+        tuner.run(x, y=y, m=5, n=100, grid=(1,), warmup=False)
+    assert kernel.launched == [16] * 3 and len(journal(folder)) == 1
+
+
 def test_threads_note_each_its_own_input(kernel, device, folder):
     tuners = [package(Kernel(device, {16: 3.0, 32: 2.0, 64: 1.0 + i}), device) for i in range(4)]
     attach(folder, "collect")
@@ -518,30 +528,16 @@ def test_threads_note_each_its_own_input(kernel, device, folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_fork_while_another_thread_writes(kernel, device, folder):
-    from autoheuristic import attachment
-
+def test_a_forked_process_notes_its_inputs_too(kernel, device, folder):
     tuner = package(kernel, device)
     attach(folder, "collect")
-    session = attachment._hook.session
-    held, release = threading.Event(), threading.Event()
-
-    def hold():
-        with session.lock:
-            held.set()
-            release.wait(10)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(10)
+    call(tuner, 100)
     child = os.fork()
     if child == 0:
-        call(tuner, 100)
+        call(tuner, 200)
         os._exit(0 if kernel.launched[-1] == 16 else 1)
     _, status = os.waitpid(child, 0)
-    release.set()
-    thread.join()
-    assert status == 0 and len(journal(folder)) == 1
+    assert status == 0 and len(journal(folder)) == 2
 
 
 def test_ranks_decide_alike(kernel, device, folder):

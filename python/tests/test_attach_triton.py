@@ -86,7 +86,7 @@ def test_heuristics_around_and_inside_an_autotuner(package, tmp_path, name):
 
 
 def test_a_function_that_the_kernel_calls_is_part_of_its_identity(package, tmp_path):
-    from autoheuristic.attachment.identity import identify
+    from autoheuristic.attachment.settings import identify
     from autoheuristic.kernel import Kernel
 
     def digest():

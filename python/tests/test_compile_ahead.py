@@ -206,12 +206,12 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     assert any(re.fullmatch("compiling [0-9]+ of [45]", text) for text in said)
     assert not hits, "this process compiled nothing"
     for i in range(4):
-        assert kernel.launch(call, i, warmup=True).asm["cubin"]
+        assert kernel.launch(i, *call, warmup=True).asm["cubin"]
     assert hits == [True] * 4
     module.compile_ahead([module.Compilation(kernel, call, range(4), fits)], 60.0, said.append)
     assert hits == [True] * 4, "known already"
     with pytest.raises(triton.compiler.errors.CompilationError):
-        kernel.launch(call, 4, warmup=True)
+        kernel.launch(4, *call, warmup=True)
     nothing_fits = Fits(kernel.all_kwargs, -1)
     other = Call((1,), (x, y, None, 0.5, 100), {"D": 32, "HAS_B": False})
     module.compile_ahead([module.Compilation(kernel, other, range(4), nothing_fits)], 60.0, said.append)

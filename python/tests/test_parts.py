@@ -11,12 +11,12 @@ from triton import Config
 
 import autoheuristic
 from autoheuristic import tools, worker
-from autoheuristic.attachment.identity import Identity
+from autoheuristic.attachment.settings import Identity
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
 from autoheuristic.errors import ConfigError, FeatureError, UsageError
-from autoheuristic.features import Features
+from autoheuristic.features import Features, Memory
 from autoheuristic.kernel import Call
 from autoheuristic.source import source_hash
 
@@ -54,22 +54,21 @@ def features(*names, defaults=None):
 def test_features_do_not_depend_on_the_layout_of_the_call(args, kwargs):
     f, call = features("N", "a_dtype", "EVEN"), Call(None, args, kwargs)
     assert f.read(call) == {"N": 6, "a_dtype": "torch.float16", "EVEN": True}
-    assert f.reader(f.names, call)(args, kwargs) == (len(args), 6, FLOAT16, True)
+    assert f.values(call) == (6, FLOAT16, True)
 
 
-def test_a_compiled_reader_never_misreads_another_layout():
+def test_calls_of_several_layouts_share_what_was_decided():
     f = features("M", "N")
-    reader = f.reader(f.names, Call(None, (0, 5, 6), {}))
-    with pytest.raises(IndexError):
-        reader((0, 5), {"N": 6})
-    by_name = f.reader(f.names, Call(None, (0,), {"M": 5, "N": 6}))
-    with pytest.raises(KeyError):
-        by_name((0, 5, 6), {})
+    memory = Memory(f)
+    memory.keep(Call(None, (0, 5, 6), {}), 7)
+    for args, kwargs in (((0, 5), {"N": 6}), ((), {"N": 6, "M": 5})):
+        assert f.values(Call(None, args, kwargs)) == (5, 6) and memory.find(None, args, kwargs) == 7
+    assert memory.find(None, (0, 5, 7), {}) is memory.find(None, (0, 5), {}) is None
 
 
 def test_defaults_are_read():
     f, call = features("M", "N", defaults={"N": 9}), Call(None, (0, 5), {})
-    assert f.read(call) == {"M": 5, "N": 9} and f.reader(f.names, call)((0, 5), {}) == (2, 5, 9)
+    assert f.read(call) == {"M": 5, "N": 9} and f.values(call) == (5, 9)
     with pytest.raises(FeatureError, match="lacks the argument 'M'"):
         f.read(Call(None, (0,), {}))
 

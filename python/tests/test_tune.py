@@ -200,7 +200,7 @@ def test_the_pick_is_launched_at_once(kernel, file):
 def test_a_known_key_does_not_ask_again(kernel, file):
     tuner = tuned(kernel, heuristic=file)
     call(tuner, 100)
-    tuner._ready = None  # Asking again would fail.
+    tuner._picker.candidates = None  # Asking again would fail.
     call(tuner, 100)
     assert kernel.launched == [16, 16]
 
@@ -408,11 +408,8 @@ def test_pruning_leaves_the_pick_to_torch_compile(kernel, file):
 
 
 def test_the_memory_of_keys_is_bounded(kernel, file, monkeypatch):
-    import autoheuristic.tuner
-
-    for module in (autoheuristic.tuner, autoheuristic.features):
-        monkeypatch.setattr(module, "MOST_KEYS", 3)
+    monkeypatch.setattr(autoheuristic.features, "MOST_KEYS", 3)
     tuner = tuned(kernel, heuristic=file)
     for n in range(10):
         call(tuner, n)
-    assert len(tuner.cache) <= 3 and len(tuner._memory.known) <= 3
+    assert len(tuner._picker.memory.known) <= 3

@@ -37,7 +37,7 @@ def double(x, y, n, BLOCK: tl.constexpr, FACTOR: tl.constexpr = 2):
 def main(file):
     driver.set_active(Device())
     # Without a GPU, PyTorch holds Triton to be absent.
-    torch.utils._triton.has_triton_package = torch.utils._triton.has_triton = lambda: True
+    torch.utils._triton.has_triton_package = torch.utils._triton.has_triton = lambda **options: True
     autoheuristic.device.current = lambda: fake_device.IDENTITY
     configs = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
     kernel = autoheuristic.tune(configs, ["n"], heuristic=file, strict=True)(double)

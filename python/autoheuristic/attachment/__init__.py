@@ -12,17 +12,12 @@ from pathlib import Path
 
 from ..errors import AutoHeuristicWarning, UsageError
 from .hook import Hook
-from .session import Session
 from .settings import Settings, default_folder, from_environment
 
 _hook: Hook | None = None
 
 
-def attach(
-    *packages: str,
-    mode: str = "serve",
-    folder: str | os.PathLike[str] | None = None,
-) -> None:
+def attach(*packages: str, mode: str = "serve", folder: str | os.PathLike[str] | None = None) -> None:
     """Attaches to every ``triton.autotune`` kernel of these packages, imported already or later.
 
     A kernel asks its heuristic, if one was learned for its source, its configurations and this device. Otherwise its
@@ -40,7 +35,7 @@ def attach(
     settings = Settings(packages, default_folder() if folder is None else Path(folder), mode)
     global _hook
     detach()
-    _hook = Hook(Session(settings))
+    _hook = Hook(settings)
 
 
 def detach() -> None:

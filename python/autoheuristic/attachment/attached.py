@@ -12,27 +12,30 @@ package's own autotuner runs.
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Callable
 
 from ..choices import distinct
-from ..errors import HeuristicError, MeasureError, shown
+from ..errors import HeuristicError, MeasureError, shown, warn_once
 from ..features import Features, Memory
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel, cannot_launch
-from .calls import describe
-from .identity import Identity, identify
-from .session import Session, is_capturing
+from .calls import Journal, describe
+from .settings import Identity, Settings, identify
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
+PACKAGE = -1
+"""Stands for the package's own autotuner where a configuration's index stands."""
 
 
 class State:
     """What is known of a kernel as long as its configurations stay the same."""
 
-    def __init__(self, autotuner: Any, session: Session, call: Call, warn: Callable[[str], None]):
+    def __init__(self, autotuner: Any, settings: Settings, call: Call, warn: Callable[[str], None]):
         """Finds the heuristic; warns of one that exists and does not serve.
 
         Raises:
@@ -43,10 +46,10 @@ class State:
         self.kernel = Kernel(autotuner, distinct(autotuner.configs))
         self.identity: Identity = identify(self.kernel)
         self.features = Features.of_call(self.kernel, call)
-        collects = session.settings.mode == "collect"
+        collects = settings.mode == "collect"
         self.heuristic: Heuristic | None = None
         try:
-            self.heuristic = None if collects else self._find(session)
+            self.heuristic = None if collects else self._find(settings)
         except HeuristicError as error:
             warn(f"{error}. The package's own autotuner runs")
         # An author's pruning may depend on any feature.
@@ -54,15 +57,15 @@ class State:
         if autotuner.early_config_prune is None and not collects:
             of_package = self.features.of_package(autotuner.keys)
             names = of_package if self.heuristic is None else self.heuristic.features
-        self.memory = Memory(self.features, names, call)
-        """The arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
+        self.memory = Memory(self.features.only(names))
+        """The configuration to launch, by index; ``PACKAGE``: the package's own autotuner."""
 
     def is_of(self, autotuner: Any) -> bool:
         """Whether the autotuner still has the configurations of this state."""
         return autotuner.configs is self.configs and len(self.configs) == self.count
 
-    def _find(self, session: Session) -> Heuristic | None:
-        found = session.settings.heuristic(self.identity)
+    def _find(self, settings: Settings) -> Heuristic | None:
+        found = settings.heuristic(self.identity)
         if found is not None:
             found.check_choices(self.kernel.names)
             if lacking := [name for name in found.features if name not in self.features.names]:
@@ -73,14 +76,13 @@ class State:
 class AttachedKernel:
     """The ``run`` of one autotuner."""
 
-    def __init__(self, autotuner: Any, session: Session, package: str):
-        """Takes the place of ``autotuner.run``."""
+    def __init__(self, autotuner: Any, settings: Settings, journal: Journal, package: str):
+        """Its ``run`` takes the place of the autotuner's."""
         self.autotuner = autotuner
-        self._session, self._package_name = session, package
+        self._settings, self._journal, self._package_name = settings, journal, package
         self._previous = vars(autotuner).get("run")
         self._state: State | None = None
         self._is_passive = False
-        autotuner.run = self.run
 
     def detach(self) -> None:
         """Gives the autotuner its own ``run`` back."""
@@ -90,59 +92,47 @@ class AttachedKernel:
             if self._previous is not None:
                 self.autotuner.run = self._previous
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Launches the kernel; ``grid`` and ``warmup`` are among the keyword arguments."""
-        if self._is_passive:
-            return self._package(args, kwargs)
-        state, found = self._state, None
-        if state is not None and state.is_of(self.autotuner):
+    def run(self, *args: Any, grid: Any = None, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launches the kernel."""
+        state, known = self._state, None
+        if self._is_passive or warmup:
+            known = PACKAGE
+        elif state is not None and state.is_of(self.autotuner):
+            known = state.memory.find(grid, args, kwargs)
+        if known == PACKAGE:
+            return self._package(Call(grid, args, kwargs), warmup)
+        if state is not None and known is not None:
+            self.autotuner.best_config = state.kernel.configs[known]
             try:
-                found = state.memory.known[state.memory.read(args, kwargs)]
-            except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
-                found = None
-        if found is None:
-            return self._first(args, kwargs, None)
-        chosen, config = found
-        if chosen is None:
-            return self._package(args, kwargs)
-        self.autotuner.best_config = config
-        if config.pre_hook is not None:
-            config.pre_hook({**dict(zip(self.autotuner.arg_names, args)), **kwargs, **chosen})
-        try:
-            return self.autotuner.fn.run(*args, **kwargs, **chosen)
-        except Exception as error:
-            if not cannot_launch(error):
-                raise
-            return self._first(args, kwargs, config)
+                return state.kernel.launch(known, grid, args, kwargs)
+            except Exception as error:
+                if not cannot_launch(error):
+                    raise
+        return self._first(Call(grid, args, kwargs), known)
 
-    def _package(self, args: Any, kwargs: Any) -> Any:
+    def _package(self, call: Call, warmup: bool = False) -> Any:
         """Runs the package's own autotuner."""
-        if self._previous is None:
-            return type(self.autotuner).run(self.autotuner, *args, **kwargs)
-        return self._previous(*args, **kwargs)
+        run = self._previous or functools.partial(type(self.autotuner).run, self.autotuner)
+        return run(*call.args, grid=call.grid, warmup=warmup, **call.kwargs)
 
-    def _first(self, args: Any, kwargs: Any, failed: Any) -> Any:
-        """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
-        if kwargs.get("warmup"):
-            return self._package(args, kwargs)
-        rest = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-        call, decided = Call(kwargs.get("grid"), args, rest), None
+    def _first(self, call: Call, failed: int | None) -> Any:
+        """Launches a call whose features are new, or whose remembered configuration ``failed`` to launch."""
         try:
             state = self._ready(call)
             if state is not None:
                 features = state.features.read(call)
-                decided = state, features, *self._decide(state, call, features)
+                answer, candidates = self._decide(state, call, features)
         except Exception as error:
             # Of a lost device too: the package's next launch reports it in its own words.
             self._warn(f"{shown(error)}. The package's own autotuner runs")
             # A kernel that cannot be attached is not tried again.
             self._is_passive = self._state is None
-        if decided is None:
-            return self._package(args, kwargs)
-        state, features, answer, candidates = decided
+            state = None
+        if state is None:
+            return self._package(call)
         index, result = state.kernel.launch_first(call, candidates, failed, self._warn)
         self._launched(state, call, features, answer if index is not None else "package", index)
-        return self._package(args, kwargs) if index is None else result
+        return self._package(call) if index is None else result
 
     def _ready(self, call: Call) -> State | None:
         """Returns the state for the configurations as they are now; ``None`` if there is nothing to choose."""
@@ -150,7 +140,7 @@ class AttachedKernel:
         if state is None or not state.is_of(self.autotuner):
             if len(self.autotuner.configs) < 2:
                 return None
-            state = self._state = State(self.autotuner, self._session, call, self._warn)
+            state = self._state = State(self.autotuner, self._settings, call, self._warn)
         return state
 
     def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
@@ -164,7 +154,7 @@ class AttachedKernel:
             names = [*islice(state.heuristic.in_order(features, offered), MOST_PICKS)]
             if names:
                 return "heuristic", [state.kernel.index[name] for name in names]
-        if self._session.settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
+        if self._settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
             return "first", [i for name, i in state.kernel.index.items() if name in offered]
         return "package", ()
 
@@ -184,21 +174,26 @@ class AttachedKernel:
         try:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():
-                chosen = (None, None) if index is None else (state.kernel.all_kwargs[index], self.autotuner.best_config)
-                state.memory.keep(call, chosen)
+                state.memory.keep(call, PACKAGE if index is None else index)
                 # What a heuristic decided is not measured later; reading the values of a tensor waits for the device.
-                description = None if answer == "heuristic" else describe(state.kernel, call)
-        except MeasureError as error:
-            why_not = str(error)
-        except Exception as error:
-            self._warn(f"a call is not remembered ({shown(error)})")
-            return
-        try:
+                try:
+                    description = None if answer == "heuristic" else describe(state.kernel, call)
+                except MeasureError as error:
+                    why_not = str(error)
             found = {"answer": answer, "choice": choice, "call": description, "why_not": why_not}
-            self._session.note(state.identity, self._package_name, features, found)
+            self._journal.note(state.identity, self._package_name, features, found)
         except Exception as error:
             self._warn(f"a call is not remembered ({shown(error)})")
 
     def _warn(self, message: str, error: Exception | None = None) -> None:
         function = getattr(self.autotuner.base_fn, "__name__", "a kernel")
-        self._session.warn(f"{self.autotuner.base_fn.__module__}.{function}: {message}")
+        warn_once(f"{self.autotuner.base_fn.__module__}.{function}: {message}")
+
+
+def is_capturing() -> bool:
+    """Whether launches go into a CUDA graph that is being captured: then nothing can be measured."""
+    torch: Any = sys.modules.get("torch")
+    try:
+        return torch is not None and bool(torch.cuda.is_current_stream_capturing())
+    except (AttributeError, RuntimeError):
+        return False

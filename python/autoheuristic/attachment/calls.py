@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..check import is_descriptor
-from ..errors import MeasureError
-from ..features import dtype_of
-from .identity import Identity
+from ..errors import MeasureError, warn_once
+from .settings import Identity, Settings
 
 if TYPE_CHECKING:
     from ..kernel import Call, Kernel
 
 FILE = "calls.jsonl"
+MOST_LINES = 20_000
+"""Lines of one process; a program whose sizes never repeat must not fill the disk."""
 DESCRIPTOR = ("shape", "strides", "block_shape")
 """What a tensor descriptor has beside its base, in Triton's names."""
 MOST_VALUES = 65_536
@@ -29,19 +30,30 @@ MOST_VALUES = 65_536
 larger one, of packed weights or of labels, is written with its least and its largest value, and whether it ascends."""
 
 
-def append(path: Path, identity: Identity, package: str, features: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Appends a line; ``found`` has the answer, the choice, and the call.
+class Journal:
+    """What one process writes."""
 
-    Raises:
-        OSError: The file cannot be written.
-    """
-    known = {key: value for key, value in found.items() if value is not None}
-    line = {"kernel": identity.stem, "module": identity.module, "function": identity.function, "package": package}
-    text = json.dumps({**line, "features": dict(features), **known}) + "\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Appends of one write each: two processes never interleave lines on a local disk.
-    with open(path, "ab", buffering=0) as file:
-        file.write(text.encode())
+    def __init__(self, settings: Settings):
+        """Nothing is read or written before the first call of a kernel."""
+        self._settings, self._lines_left = settings, MOST_LINES
+
+    def note(self, identity: Identity, package: str, features: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+        """Appends an input; ``found`` has the answer, the choice, the call. A folder that cannot be written warns."""
+        known = {key: value for key, value in found.items() if value is not None}
+        line = {"kernel": identity.stem, "module": identity.module, "function": identity.function, "package": package}
+        text = json.dumps({**line, "features": dict(features), **known}) + "\n"
+        if self._lines_left <= 0:
+            return
+        self._lines_left -= 1
+        try:
+            path = self._settings.here / FILE
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Appends of one write each: two threads or processes never interleave lines on a local disk.
+            with open(path, "ab", buffering=0) as file:
+                file.write(text.encode())
+        except OSError as error:
+            self._lines_left = 0
+            warn_once(f"{self._settings.folder}: cannot be written ({error}); what kernels are asked is not reported")
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
@@ -90,13 +102,8 @@ def describe(kernel: Kernel, call: Call) -> dict[str, Any]:
         MeasureError: An argument cannot be described.
     """
     described = {name: _describe(name, value) for name, value in kernel.named_args(call).items()}
-    grids: Any = call.grid
-    if callable(grids):
-        arguments = {**kernel.defaults, **kernel.named_args(call)}
-        grids = {name: _sizes(call.grid({**arguments, **k})) for name, k in zip(kernel.names, kernel.all_kwargs)}
-    else:
-        grids = _sizes(grids)
-    return {"arguments": described, "grid": grids}
+    grids = {name: kernel.grid(call, i) for i, name in enumerate(kernel.names)}
+    return {"arguments": described, "grid": grids if callable(call.grid) else kernel.grid(call)}
 
 
 def _describe(name: str, value: Any) -> dict[str, Any]:
@@ -106,12 +113,9 @@ def _describe(name: str, value: Any) -> dict[str, Any]:
         parts = {part: [int(size) for size in getattr(value, part)] for part in DESCRIPTOR}
         padding = {"padding": value.padding} if hasattr(value, "padding") else {}
         return {"descriptor": _describe(name, value.base), **parts, **padding}
-    if hasattr(value, "data_ptr") and hasattr(value, "stride") and dtype_of(value) is not None:
-        tensor: dict[str, Any] = {
-            "tensor": str(value.dtype),
-            "shape": list(value.shape),
-            "stride": list(value.stride()),
-        }
+    if hasattr(value, "data_ptr") and hasattr(value, "stride") and hasattr(value, "dtype"):
+        shape, stride = list(value.shape), list(value.stride())
+        tensor: dict[str, Any] = {"tensor": str(value.dtype), "shape": shape, "stride": stride}
         if value.data_ptr() % 16:
             tensor["is_aligned"] = False
         if not value.dtype.is_floating_point:
@@ -141,10 +145,6 @@ def restored(described: Mapping[str, Any], tensor: Callable[[Mapping[str, Any], 
     name = str(described.get("tensor", described.get("type")))
     dtype = getattr(importlib.import_module("torch"), name.rpartition(".")[2])
     return tensor(described, dtype) if "tensor" in described else dtype
-
-
-def _sizes(grid: Any) -> list[int]:
-    return [grid] if isinstance(grid, int) else [int(size) for size in grid]
 
 
 def journals(folder: Path) -> list[Path]:

@@ -11,27 +11,26 @@ import gc
 import importlib.machinery
 import importlib.util
 import sys
-import threading
 from types import ModuleType
 from typing import Any
 
-from .session import Session
-from .settings import is_of
+from ..errors import warn_once
+from .calls import Journal
+from .settings import Settings, is_of
 
 MODULE = "triton.runtime.autotuner"
 
 
 class Hook:
-    """Attaches the autotuners of the packages of one session."""
+    """Attaches the autotuners of some packages."""
 
-    def __init__(self, session: Session):
+    def __init__(self, settings: Settings):
         """Attaches what exists, and what will be made from now on."""
-        self.session = session
+        self._settings, self._journal = settings, Journal(settings)
         self._attached: dict[int, Any] = {}
         """By the identity of the autotuner, which the attached kernel keeps alive."""
         self._removed = False
         self._init: Any = None
-        self._lock = threading.Lock()
         atexit.register(self._at_exit)
         if MODULE in sys.modules:
             self.patch(sys.modules[MODULE])
@@ -73,7 +72,7 @@ class Hook:
 
     def attach(self, tuner: Any) -> None:
         """Attaches an autotuner, if it belongs to one of the packages."""
-        package = self.session.settings.package_of(tuner.base_fn)
+        package = self._settings.package_of(tuner.base_fn)
         if package is None:
             return
         from ..tuner import Tuner  # Imports Triton, which is there.
@@ -81,16 +80,16 @@ class Hook:
 
         if isinstance(tuner, Tuner):
             return
-        with self._lock:
-            if id(tuner) not in self._attached and not self._removed:
-                self._attached[id(tuner)] = AttachedKernel(tuner, self.session, package)
+        kernel = AttachedKernel(tuner, self._settings, self._journal, package)
+        if not self._removed and self._attached.setdefault(id(tuner), kernel) is kernel:
+            tuner.run = kernel.run
 
     def _at_exit(self) -> None:
         """Warns of packages that were imported and have no tuned kernel."""
         functions = [kernel.autotuner.base_fn for kernel in list(self._attached.values())]
-        for package in self.session.settings.packages:
+        for package in self._settings.packages:
             if package in sys.modules and not any(is_of(function, package) for function in functions):
-                self.session.warn(f"{package}: no triton.autotune kernel of it was imported, so nothing is attached")
+                warn_once(f"{package}: no triton.autotune kernel of it was imported, so nothing is attached")
 
     def remove(self) -> None:
         """Detaches all kernels, and attaches no more."""

@@ -25,7 +25,7 @@ from ..errors import UsageError
 from ..kernel import Call, Kernel
 from ..log import Log
 from .calls import key_of, restored, to_measure
-from .identity import identify
+from .settings import identify
 
 FULL = 3
 """Inputs that every configuration is measured on."""

@@ -1,22 +1,60 @@
-"""What ``attach`` was asked for, as a call in a program or as environment variables that processes inherit."""
+"""What ``attach`` was asked for, as a call in a program or as environment variables that processes inherit.
+
+The name of every file about a kernel ends in a hash of its source and its configurations. So a changed kernel finds no
+heuristic, and kernels of two packages that are the same share one. The device is part of the log and checked by the
+heuristic itself.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import device
 from ..environment import cache_folder, file_name
 from ..errors import HeuristicError, UsageError
 from ..heuristic import Heuristic, for_this_device
-from .identity import DIGITS, Identity
+from ..source import source_hash
+
+if TYPE_CHECKING:
+    from ..kernel import Kernel
 
 MODES = ("serve", "collect")
 PACKAGES, MODE, FOLDER = (f"AUTOHEURISTIC_ATTACH{suffix}" for suffix in ("", "_MODE", "_FOLDER"))
+DIGITS = 12
+MOST_LETTERS = 44
+
+
+class Identity(NamedTuple):
+    """The name of a kernel, and the hash of what it is."""
+
+    module: str
+    function: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The function's name as ``ah-train`` takes names: it begins with a letter, and leaves room for the hash."""
+        name = file_name(self.function).lstrip("_")[:MOST_LETTERS]
+        return name if name[:1].isalpha() else f"kernel_{name}"
+
+    @property
+    def stem(self) -> str:
+        """The beginning of its files' names; a Python identifier of at most 64 characters."""
+        return f"{self.name}_{self.digest}"
+
+
+def identify(kernel: Kernel) -> Identity:
+    """Returns the identity of a kernel with its present configurations."""
+    parts = [source_hash(kernel.jit), *sorted(kernel.names)]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
+    function = kernel.jit.fn
+    return Identity(function.__module__, function.__name__, digest)
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,21 @@ impl CallSite {
     /// Returns the milliseconds of a run for its share of a decision in the slowest target.
     fn decision_ms(&self, parts: &VisitedParts) -> f64 {
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
-        let ms =
-            waited_for.map(|&t| decision_time::milliseconds(t, &self.arguments, parts, &self.decision_ns));
+        let ms = waited_for.map(|target| self.milliseconds(*target, parts));
         ms.fold(0.0, f64::max) / self.runs_per_decision.unwrap_or(1.0)
+    }
+
+    /// Returns the milliseconds of a decision in a target.
+    fn milliseconds(&self, target: Target, parts: &VisitedParts) -> f64 {
+        decision_time::milliseconds(target, &self.arguments, parts, &self.decision_ns)
+    }
+
+    /// Returns the target in which a small decision takes longest.
+    pub fn slowest(&self) -> Option<Target> {
+        let one = VisitedParts { splits: 1.0, ..VisitedParts::default() };
+        let by_time =
+            |a: &Target, b: &Target| self.milliseconds(*a, &one).total_cmp(&self.milliseconds(*b, &one));
+        self.targets.iter().copied().filter(|target| target.asks_each_run()).max_by(by_time)
     }
 
     /// Returns the milliseconds that a run waits for testing both ends of the range of this number of features.

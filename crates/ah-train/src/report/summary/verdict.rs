@@ -87,7 +87,11 @@ pub fn verdict(trained: &TrainedModel) -> String {
                 (_, Reason::PromiseUnkept) => {
                     format!("nothing else keeps the promise {of}; --max-risk none learns without one")
                 }
-                _ => format!("no heuristic pays {of} here"),
+                // In another target one may pay.
+                _ => match trained.plan.call_site.slowest().filter(|_| targets.len() > 1) {
+                    Some(slowest) => format!("no heuristic pays {}, the slowest target", slowest.words()),
+                    None => format!("no heuristic pays {of} here"),
+                },
             }
         }
     };

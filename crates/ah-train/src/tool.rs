@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_foreign, keep_inputs, note, status, stdout, warning};
 use ah_model::artefact::write_atomic;
-use ah_model::shown::listed;
+use ah_model::shown::{self, listed};
 use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, SourceRecord, Target, Tree};
 use ah_types::log;
 use clap::CommandFactory as _;
@@ -97,9 +97,17 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         write_page(&trained.model, &trained.held_out.evaluation, path)?;
     }
     let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
-    if let (Some(old), Some(report)) = (&replaced, &generated) {
-        let targets = report.generated.iter().map(|files| files.target);
-        notes(&targets.filter_map(|name| changed_call(old, &trained.model, name)).collect::<Vec<_>>());
+    match (&replaced, &generated) {
+        (Some(old), _) if old.heuristic != trained.model.heuristic => note(&format!(
+            "{} held the heuristic {}, which it does not hold any more; --model names a file for each",
+            args.model.display(),
+            shown::whole(&old.heuristic)
+        )),
+        (Some(old), Some(report)) => {
+            let targets = report.generated.iter().map(|files| files.target);
+            notes(&targets.filter_map(|name| changed_call(old, &trained.model, name)).collect::<Vec<_>>());
+        }
+        _ => {}
     }
     if args.json {
         let mut figures = report::summary::json(&trained);

@@ -258,3 +258,19 @@ fn a_dear_promise_has_its_price_said() {
         }
     }
 }
+
+/// Two heuristics that are learned in one folder have one `model.json`.
+#[test]
+fn a_model_of_another_heuristic_is_not_replaced_in_silence() {
+    let run = Run::new();
+    run.write("train.txt", risky(300, 0.0, 1.0));
+    let learn = |name: &str| run.succeeds(&["train.txt", "--heuristic-name", name, "--no-codegen"]).1;
+    learn("First");
+    assert!(!learn("First").contains("held the heuristic"));
+    let said = learn("Second");
+    assert!(
+        said.contains("model.json held the heuristic First")
+            && said.contains("--model names a file for each"),
+        "{said}"
+    );
+}

@@ -7,16 +7,19 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Callable
 
 from . import tools
-from .attachment import calls, learn, replay
+from .attachment import learn, replay
 from .attachment.settings import MODES, Settings, default_folder
 from .environment import VERSION
 from .errors import INTERRUPTED, AutoHeuristicError, UsageError
 
-OK, IO_FAILED = 0, 4
+IO_FAILED = 4
 STARTUP = Path(__file__).resolve().parent / "attachment" / "startup"
 """Holds the ``sitecustomize`` by which the Python processes of a program attach when they start."""
+Run = Callable[[argparse.Namespace, Sequence[str]], int]
+"""Of a command: from its options, and the words behind ``--``, to the exit code."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -32,9 +35,9 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code if isinstance(error, AutoHeuristicError) else IO_FAILED
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "triton"):
+        if error.name not in ("torch", "triton", "ray"):
             raise
-        print(f"error: kernels need PyTorch and Triton; {sys.executable} has no {error.name}", file=sys.stderr)
+        print(f"error: {sys.executable} has no {error.name}; pip install {error.name}", file=sys.stderr)
         return UsageError.exit_code
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", file=sys.stderr)
@@ -45,92 +48,52 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="autoheuristic", description="Learned choices for Triton kernels.")
     parser.add_argument("--version", action="version", version=f"autoheuristic {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
+    folder, seconds = (argparse.ArgumentParser(add_help=False) for _ in range(2))
+    folder.add_argument("--folder", type=Path, default=default_folder(), help="logs and heuristics [%(default)s]")
+    seconds.add_argument("--max-seconds", type=float, default=float("inf"), help="of measuring [no limit]")
 
-    command = commands.add_parser(
-        "tune",
-        usage="autoheuristic tune MODULE:KERNEL --inputs FILE [--max-seconds S] [--log FILE] [--out FILE] "
-        "[-- AH_TRAIN_OPTION...]",
-        help="measure a kernel, learn, and write its heuristic beside its source",
-        description="Measures the kernel on each input of a CSV file, learns, and writes MODULE.KERNEL.heuristic.py "
-        "beside its source, where autoheuristic.tune finds it. The same command continues a run.",
-    )
-    command.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
-    command.add_argument("--inputs", type=Path, required=True, help="a CSV file: a line for each shape")
-    command.add_argument("--log", type=Path, help="where the times go [MODULE.KERNEL.txt]")
-    command.add_argument("--out", type=Path, help="where the heuristic goes [beside the source]")
-    command.add_argument("--same-bits", action="store_true", help="pick only among configurations of equal outputs")
-    command.add_argument("--invariant", action="append", default=[], metavar="FEATURE", help="one class for all values")
-    _seconds(command)
-    command.set_defaults(run=_tune)
+    def add(name: str, run: Run, what: str, *flags: argparse.ArgumentParser, usage: str = "") -> Any:
+        words = f"%(prog)s {usage}" if usage else None
+        command = commands.add_parser(name, help=what, description=f"{what}.", usage=words, parents=flags)
+        command.set_defaults(run=run)
+        return command
 
-    command = commands.add_parser("worker", help="answer the requests of ah-collect (docs/workers.md)")
-    command.add_argument("kernel", metavar="MODULE:KERNEL", help="one under tune, or attach:KERNEL_HASH of a journal")
-    command.add_argument("--journal", type=Path, help="the journal of attach:KERNEL_HASH")
-    command.add_argument("--bits", type=Path, help="a file that gets the digests of outputs")
-    command.add_argument("--observed", default="", help="features that only the calls show, such as grid_0,grid_1")
-    command.add_argument("--compiling-seconds", type=float, default=600.0, help="leave out what takes longer")
-    command.add_argument("--after", type=int, help="use the device when this process has ended")
-    command.set_defaults(run=_worker)
+    usage = "MODULE:KERNEL --inputs FILE [OPTION...] [-- AH_TRAIN_OPTION...]"
+    tune = add("tune", _tune, "measure a kernel, learn, write its heuristic beside its source", seconds, usage=usage)
+    tune.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
+    tune.add_argument("--inputs", type=Path, required=True, help="a CSV file: a line for each shape")
+    tune.add_argument("--log", type=Path, help="where the times go [MODULE.KERNEL.txt]")
+    tune.add_argument("--out", type=Path, help="where the heuristic goes [MODULE.KERNEL.heuristic.py by the source]")
+    tune.add_argument("--same-bits", action="store_true", help="pick only among configurations of equal outputs")
+    tune.add_argument("--invariant", action="append", default=[], metavar="FEATURE", help="one class for all values")
 
-    command = commands.add_parser(
-        "fleet",
-        usage="autoheuristic fleet [--ray ADDRESS] --shards N [--folder DIR] -- ah-collect --draws N ...",
-        help="measure on the nodes of a Ray cluster",
-        description="Each shard is a Ray task that runs ah-collect on a free device; a shard whose node dies goes on "
-        "elsewhere. DIR gets a log for each shard and one for each kind of device.",
-    )
-    command.add_argument("--ray", metavar="ADDRESS", default="auto", help="[auto]: the cluster of this machine")
-    command.add_argument("--shards", type=int, required=True, help="parts of the sequence: 4 to 16 for each device")
-    command.add_argument("--folder", type=Path, default=Path("fleet"), help="[%(default)s]")
-    command.add_argument("--gpus", type=float, default=0.0, help="GPUs that Ray reserves for a shard [0]")
-    command.add_argument("--cpus", type=float, default=1.0, help="processors that Ray reserves for a shard [1]")
-    command.add_argument("--hang-seconds", type=float, default=600.0, help="start a shard again after this pause [600]")
-    command.set_defaults(run=_fleet)
+    worker = add("worker", _worker, "answer the requests of ah-collect (docs/workers.md)")
+    worker.add_argument("kernel", metavar="MODULE:KERNEL", help="one under tune, or attach:KERNEL_HASH of a journal")
+    worker.add_argument("--journal", type=Path, help="the journal of attach:KERNEL_HASH")
+    worker.add_argument("--bits", type=Path, help="a file that gets the digests of outputs")
+    worker.add_argument("--observed", default="", help="features that only the calls show, such as grid_0,grid_1")
+    worker.add_argument("--compiling-seconds", type=float, default=600.0, help="leave out what takes longer")
+    worker.add_argument("--after", type=int, help="use the device when this process has ended")
 
-    command = commands.add_parser(
-        "attach",
-        usage="autoheuristic attach PACKAGE... [--mode MODE] [--folder DIR] [--max-seconds S] -- PROGRAM...",
-        help="run a program whose packages ask heuristics",
-        description="Runs a program. Each triton.autotune kernel of the packages asks its heuristic; without one its "
-        "own autotuner runs as before. With --mode collect, the program's inputs are measured when it has ended.",
-    )
-    command.add_argument("packages", metavar="PACKAGE", nargs="+", help="an import name, such as fla; * is every one")
-    command.add_argument("--mode", choices=MODES, default="serve", help="[serve]; collect measures each new input")
-    _seconds(command)
-    _folder(command)
-    command.set_defaults(run=_attach)
+    usage = "--shards N [OPTION...] -- ah-collect --draws N ..."
+    fleet = add("fleet", _fleet, "measure on the nodes of a Ray cluster (docs/clusters.md)", usage=usage)
+    fleet.add_argument("--ray", metavar="ADDRESS", default="auto", help="[auto]: the cluster of this machine")
+    fleet.add_argument("--shards", type=int, required=True, help="parts of the sequence: 4 to 16 for each device")
+    fleet.add_argument("--folder", type=Path, default=Path("fleet"), help="[%(default)s]")
+    fleet.add_argument("--gpus", type=float, default=0.0, help="GPUs that Ray reserves for a shard [0]")
+    fleet.add_argument("--cpus", type=float, default=1.0, help="processors that Ray reserves for a shard [1]")
+    fleet.add_argument("--hang-seconds", type=float, default=600.0, help="start a shard again after this pause [600]")
 
-    command = commands.add_parser(
-        "learn",
-        usage="autoheuristic learn [--folder DIR] [-- AH_TRAIN_OPTION...]",
-        help="learn a heuristic from each log of attached kernels",
-        description="Learns with ah-train from each log that has grown since its heuristic was made.",
-    )
-    _folder(command)
-    command.set_defaults(run=_learn)
+    usage = "PACKAGE... [OPTION...] -- PROGRAM..."
+    attach = add("attach", _attach, "run a program whose packages ask heuristics", folder, seconds, usage=usage)
+    attach.add_argument("packages", metavar="PACKAGE", nargs="+", help="an import name, such as fla; * is every one")
+    attach.add_argument("--mode", choices=MODES, default="serve", help="[serve]; collect measures each new input")
 
-    command = commands.add_parser("report", help="what attached kernels were asked, who chose, and what is unmeasured")
-    _folder(command)
-    command.set_defaults(run=_report)
-
-    command = commands.add_parser(
-        "replay",
-        help="measure the inputs that no heuristic decided",
-        description="Makes the calls again that no heuristic decided, with random numbers in tensors of the same "
-        "shapes, and measures them.",
-    )
-    _folder(command)
-    _seconds(command)
-    command.set_defaults(run=lambda options, words: replay.replay(options.folder.resolve(), options.max_seconds))
+    usage = "[--folder DIR] [-- AH_TRAIN_OPTION...]"
+    add("learn", _learn, "learn a heuristic from each log of attached kernels that has grown", folder, usage=usage)
+    add("report", _report, "what attached kernels were asked, who chose, and what is unmeasured", folder)
+    add("replay", _replay, "measure the calls that no heuristic decided", folder, seconds)
     return parser
-
-
-def _folder(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--folder", type=Path, default=default_folder(), help="logs and heuristics [%(default)s]")
-
-
-def _seconds(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--max-seconds", type=float, default=float("inf"), help="of measuring [no limit]")
 
 
 def _tune(options: argparse.Namespace, words: Sequence[str]) -> int:
@@ -155,10 +118,8 @@ def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
 
 
 def _fleet(options: argparse.Namespace, words: Sequence[str]) -> int:
-    try:
-        import ray
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{sys.executable} has no Ray: pip install 'autoheuristic[ray]'") from error
+    import ray
+
     from .fleet import fleet
 
     try:
@@ -179,30 +140,21 @@ def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
     except OSError as error:
         raise UsageError(f"cannot run {words[0]} ({error}); give the program after --") from error
     code = code if code >= 0 else 128 - code
-    if options.mode != "collect":
-        return code
-    if code:
+    if code and options.mode == "collect":
         print(f"the program ended with {code}; measure its calls with: autoheuristic replay", file=sys.stderr)
-        return code
-    return replay.replay(folder, options.max_seconds)
+    return code or (replay.replay(folder, options.max_seconds) if options.mode == "collect" else 0)
 
 
 def _learn(options: argparse.Namespace, words: Sequence[str]) -> int:
-    code = OK
-    for message, failed in learn.learn(options.folder, words):
-        print(message, flush=True)
-        code = failed or code
-    return code
+    return learn.learn(options.folder, words)
 
 
 def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
-    journals = calls.journals(options.folder)
-    if not journals:
-        raise UsageError(
-            f"{options.folder}: expected DEVICE/{calls.FILE}, found none; attach to a program that calls such kernels"
-        )
-    print("\n\n".join(map(replay.table, journals)))
-    return OK
+    return replay.report(options.folder)
+
+
+def _replay(options: argparse.Namespace, words: Sequence[str]) -> int:
+    return replay.replay(options.folder.resolve(), options.max_seconds)
 
 
 if __name__ == "__main__":

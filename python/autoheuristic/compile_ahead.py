@@ -43,10 +43,13 @@ class Fits:
         self._configs, self._limit = configs, limit
         self._too_large: dict[int, int] = {}
         """The bytes that compiled configurations need, of those that do not fit."""
+        self._begun: set[int] = set()
 
-    def smallest_first(self, choices: Iterable[int]) -> list[int]:
-        """Returns configurations in an order in which one that does not fit comes before those that are larger."""
-        return sorted(choices, key=lambda i: math.prod(v for v in self._configs[i].values() if _is_size(v) and v > 0))
+    def begin(self, choices: Iterable[int]) -> list[int]:
+        """Returns those that were not begun before; one that does not fit comes before those that are larger."""
+        new = [i for i in choices if i not in self._begun]
+        self._begun.update(new)
+        return sorted(new, key=lambda i: math.prod(v for v in self._configs[i].values() if _is_size(v) and v > 0))
 
     def note(self, index: int, shared_memory: int) -> None:
         """Notes what a compiled configuration needs."""
@@ -75,7 +78,7 @@ class Compilation(NamedTuple):
 
 
 def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Progress) -> set[int]:
-    """Compiles what this process has not, where Triton hands it out (3.4 and later). Failures show at launch.
+    """Compiles what is new of these, where Triton hands it out (3.4 and later). Failures show at launch.
 
     Returns the configurations that were not compiled in time: none begins after ``seconds``, and those that have begun
     may take as long again. ``each`` is called often, with the progress.
@@ -89,7 +92,7 @@ def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Pro
     owners: list[tuple[Fits, int]] = []
     with mode(waiting, ignore_errors=True):
         for kernel, call, choices, fits in compilations:
-            for i in fits.smallest_first(choices):
+            for i in fits.begin(choices):
                 try:
                     kernel.launch(i, *call, warmup=True)
                 except Exception as error:

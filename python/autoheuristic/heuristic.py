@@ -44,44 +44,21 @@ class Heuristic:
         """The names of all choices."""
         self.fallback: str | None = module.FALLBACK
         """The choice that the promise was made against."""
-        self._choose: Callable[..., str | None] = module.choose_among
-        self._classes: list[tuple[str, ...]] = getattr(module, "CLASSES", [])
-        """Choices of equal bits, the fastest first; one class is taken for each value of the ``FIXED`` features."""
-        self._fixed: list[str] = getattr(module, "FIXED", [])
-        self._class_of: Mapping[tuple[str, ...], int] = getattr(module, "CLASS_OF", {})
-        self._other_class: int = getattr(module, "OTHER_CLASS", 0)
-        self._ranking: Callable[..., Sequence[Any] | None] = getattr(module, "_ranking", lambda *values: ())
-        """Returns the choices best first, also those that are slower than the fallback; each with more about it."""
-        self.choose_among = self._of_class if self._classes else self._choose
+        self.choose_among: Callable[..., str | None] = module.choose_among
         """``choose_among(offered, *values)`` returns the name of the pick; ``None`` where the heuristic declines."""
         self._ranked = module.ranked
         self._mismatch: Callable[..., str | None] | None = getattr(module, "device_mismatch", None)
         self._source: str | None = getattr(module, "SOURCE", None)
         self._measured: tuple[str, ...] = getattr(module, "MEASURED", ())
         self._command: str = getattr(module, "COMMAND", "autoheuristic tune")
-        self.is_boosted = hasattr(module, "_MASKED") or bool(self._classes)
+        self.is_boosted = hasattr(module, "_MASKED") or hasattr(module, "CLASSES")
         """Whether it adds up trees or looks a class up, in code that ``torch.compile`` cannot trace."""
-
-    def _of_class(self, offered: frozenset[str], *values: Any) -> str | None:
-        return next(iter(self._in_class(offered, values)), None)
-
-    def _in_class(self, offered: frozenset[str], values: Sequence[Any]) -> list[str]:
-        """Returns the offered choices of the class for these values, best first."""
-        known = dict(zip(self.features, values))
-        key = tuple(str(known.get(name)) for name in self._fixed)
-        members = self._classes[self._class_of.get(key, self._other_class)]
-        # What the ranking does not know comes last, in the order of the measured times.
-        names = dict.fromkeys([*(entry[0] for entry in self._ranking(*values) or ()), *members])
-        return [name for name in names if name in offered and name in members]
 
     def in_order(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterator[str]:
         """Returns the offered choices that the heuristic allows here, the pick first; none where it declines."""
         values = [features[name] for name in self.features]
-        if self._classes:
-            yield from self._in_class(offered, values)
-            return
         # A heuristic that is not told what is offered expects only what training usually saw: 1.5 % on sparse logs.
-        picked = self._choose(offered, *values)
+        picked = self.choose_among(offered, *values)
         # The fallback counts as offered even where it is not.
         if picked in offered:
             yield picked

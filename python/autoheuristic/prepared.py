@@ -22,10 +22,8 @@ class PreparedInput:
         spread = list(choices)[:: max(len(choices) // SAMPLE, 1)]
         self._candidates = [*spread, *(i for i in choices if i not in spread)]
         self._launches = {i: kernel.prepared(call, i) for i in choices}
-        self._sample: set[int] | None = None
-        """The configurations whose results the outputs keep; ``None`` before they ran."""
-        self._failed: dict[int, str | MeasureError] = {}
-        """The configurations that did not run, of those that the sample tried."""
+        self._outcomes: dict[int, Errors | str | MeasureError] = {}
+        """What the sample showed, by configuration; empty before it ran."""
         self.bits: dict[int, list[int]] | None = None
         """Where it is a dictionary, a check notes the bits of each right result that two runs agree in."""
         self._ran: set[int] = set()
@@ -37,15 +35,11 @@ class PreparedInput:
             DeviceLostError: The device reported a fault.
             NotMeasuredError: A configuration cannot be checked, and is not at fault.
         """
-        if self._sample is None:
-            # A configuration asked alone may follow a lost device: then one that is not asked must not lose it again.
-            self._sample = self._run_sample(each, whole=len(choices) > 1)
+        # A configuration asked alone may follow a lost device: then one that is not asked must not lose it again.
+        self._outcomes = self._outcomes or self._run_sample(each, whole=len(choices) > 1)
         failed, queued = {}, {}
         for i in choices:
-            if i in self._sample:
-                queued[i] = _on_device(self._outputs.errors, i)
-                continue
-            found = self._failed.get(i) or self._run(i)
+            found = self._outcomes[i] if i in self._outcomes else self._run(i)
             if isinstance(found, MeasureError):
                 raise found
             if isinstance(found, str):
@@ -82,25 +76,24 @@ class PreparedInput:
         """Waits for the device."""
         _on_device(self._clock.wait)
 
-    def _run_sample(self, each: Callable[[], None], whole: bool) -> set[int]:
-        """Runs configurations until the outputs know what to expect, and returns those that ran."""
-        sample: set[int] = set()
+    def _run_sample(self, each: Callable[[], None], whole: bool) -> dict[int, Errors | str | MeasureError]:
+        """Runs configurations until the outputs know what to expect, and returns what they showed."""
+        found: dict[int, Errors | str | MeasureError] = {}
+        sample: list[int] = []
         for i in self._candidates:
             if len(sample) < (self._outputs.sample if whole and sample else 1):
                 try:
-                    found: Errors | str | MeasureError = self._run(i)
+                    found[i] = self._run(i)
                 except NotMeasuredError as error:
-                    found = error
-                if isinstance(found, (str, MeasureError)):
-                    self._failed[i] = found
-                else:
+                    found[i] = error
+                if not isinstance(found[i], (str, MeasureError)):
                     self.wait()
                     _on_device(self._outputs.keep, i)
-                    sample.add(i)
+                    sample.append(i)
                 each()
         if sample:
             _on_device(self._outputs.expect)
-        return sample
+        return found | {i: _on_device(self._outputs.errors, i) for i in sample}
 
     def _run(self, index: int) -> Errors | str:
         """Runs a configuration once. Returns the differences of its outputs, or why it cannot be launched."""

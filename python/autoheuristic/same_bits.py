@@ -12,7 +12,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from .environment import counted
 from .errors import MeasureError
@@ -21,15 +20,34 @@ from .log import Log, Value
 MOST_SHOWN = 8
 Times = Mapping[tuple[Value, ...], Mapping[str, float]]
 """By input, the median time of each choice."""
+FOOTER = """
+
+# Choices of equal bits, the fastest first. One class is taken for each value of {names}, for others the first.
+CLASSES = {classes!r}
+CLASS_OF = {class_of!r}
 
 
-def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+def ranked(*values):
+    known = dict(zip(FEATURES, values))
+    members = CLASSES[CLASS_OF.get(tuple(str(known.get(name)) for name in {names!r}), 0)]
+    # What the ranking does not know comes last, in the order of the measured times.
+    order = dict.fromkeys([*(entry[0] for entry in _ranking(*values) or ()), *members])
+    return [name for name in order if name in members]
+
+
+def choose_among(offered, *values):
+    return next((name for name in ranked(*values) if name in offered), None)
+"""
+"""What a heuristic that takes several classes ends with: its functions then choose in one class."""
+
+
+def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str], str]:
     """Rewrites a log so that only picks of equal bits can be learned from it: those of the class that loses least.
 
-    With invariant features all classes stay. Each value of the other features that the log has with two values of the
-    invariant ones takes its best class; elsewhere the class that loses least on all inputs is taken.
+    With invariant features, each value of the other features takes its best class if the log has it with two values of
+    the invariant ones; elsewhere the class that loses least on all inputs is taken.
 
-    Returns what to print, and what the heuristic gets.
+    Returns what to print, and what the heuristic ends with.
 
     Raises:
         MeasureError: An invariant feature is none of the log, or no two configurations agree on all inputs.
@@ -39,47 +57,41 @@ def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str]
         raise MeasureError(f"--invariant: expected one of {', '.join(found.features)}, found {unknown[0]!r}")
     times = {i: {name: statistics.median(ms) for name, ms in of.items()} for i, of in found.inputs().items()}
     whole = [name for name in found.choices if all(math.isfinite(of.get(name, math.inf)) for of in times.values())]
-    classes: dict[str, list[str]] = defaultdict(list)
+    of_bits: dict[str, list[str]] = defaultdict(list)
     for name in whole:
         of_inputs = [digests.get(json.dumps([str(v) for v in values]), {}).get(name) for values in times]
         # A configuration whose own bits change from run to run is in no class.
         if None not in of_inputs:
-            classes[json.dumps(of_inputs)].append(name)
-    losses = sorted((loss(times, members), members) for members in classes.values())
+            of_bits[json.dumps(of_inputs)].append(name)
+    losses = sorted((loss(times, members), members) for members in of_bits.values())
     lines = [f"Classes of equal bits, of {counted(len(whole), 'configuration')} that run on all inputs: {len(losses)}"]
     lines += [f"  loses {100 * cost - 100:6.2f} %: {', '.join(members)}" for cost, members in losses[:MOST_SHOWN]]
-    if losses and invariant:
-        found.write(log, [name for members in classes.values() for name in members])
-        line, footer = _fixed(found.features, times, [*classes.values()], invariant)
-        return [*lines, line], footer
-    cost, members = next((each for each in losses if len(each[1]) > 1), (math.inf, []))
-    if not members:
+    # One configuration alone is a choice only where others are taken on other inputs.
+    classes = [
+        tuple(sorted(members, key=lambda name: loss(times, [name])))
+        for _, members in losses
+        if invariant or len(members) > 1
+    ]
+    if not classes:
         raise MeasureError("\n".join([*lines, "no two of them agree; --invariant FEATURE takes one over a feature"]))
-    found.write(log, members)
-    what = f"Picks these {len(members)}: with the best of them"
-    return [*lines, f"{what}, {100 * cost - 100:.2f} % slower than a free choice."], {}
 
-
-def _fixed(
-    features: Sequence[str], times: Times, classes: Sequence[Sequence[str]], invariant: Sequence[str]
-) -> tuple[str, dict[str, Any]]:
-    """Takes a class for each value of the other features. Returns a line to print, and what the heuristic gets."""
-    rest = [i for i, name in enumerate(features) if name not in invariant]
+    rest = [i for i, name in enumerate(found.features) if invariant and name not in invariant]
     groups: dict[tuple[str, ...], dict[tuple[Value, ...], Mapping[str, float]]] = defaultdict(dict)
     for values, of in times.items():
         groups[tuple(str(values[i]) for i in rest)][values] = of
-
-    def best(inputs: Times) -> int:
-        return min(range(len(classes)), key=lambda at: loss(inputs, classes[at]))
-
-    other = best(times)
-    taken = {key: best(inputs) for key, inputs in groups.items() if len(inputs) > 1}
-    logs = [math.log(loss(of, classes[taken.get(key, other)])) * len(of) for key, of in groups.items()]
-    over, names = 100 * math.exp(sum(logs) / len(times)) - 100, [features[i] for i in rest]
-    line = f"Takes one class for each of {len(taken)} values of {', '.join(names)}, over all {', '.join(invariant)}"
-    line += f": with the best of each, {over:.2f} % slower than a free choice."
-    ordered = [tuple(sorted(members, key=lambda name: loss(times, [name]))) for members in classes]
-    return line, {"CLASSES": ordered, "FIXED": names, "CLASS_OF": taken, "OTHER_CLASS": other}
+    best = {key: min(range(len(classes)), key=lambda at: loss(of, classes[at])) for key, of in groups.items()}
+    taken = {key: at for key, at in best.items() if rest and len(groups[key]) > 1}
+    # The classes are in the order of their losses on all inputs.
+    logs = [math.log(loss(of, classes[taken.get(key, 0)])) * len(of) for key, of in groups.items()]
+    over, names = 100 * math.exp(sum(logs) / len(times)) - 100, [found.features[i] for i in rest]
+    found.write(log, [name for members in (classes if taken else classes[:1]) for name in members])
+    if not taken:
+        what = f"Picks these {len(classes[0])}: with the best of them"
+        return [*lines, f"{what}, {over:.2f} % slower than a free choice."], ""
+    values, over_all = counted(len(taken), "value"), ", ".join(invariant)
+    what = f"Takes one class for each of {values} of {', '.join(names)}, over all {over_all}"
+    footer = FOOTER.format(names=names, classes=classes, class_of=taken)
+    return [*lines, f"{what}: with the best of each, {over:.2f} % slower than a free choice."], footer
 
 
 def loss(times: Times, members: Sequence[str]) -> float:

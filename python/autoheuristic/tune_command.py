@@ -6,7 +6,6 @@ import argparse
 import csv
 import gc
 import json
-import os
 import shlex
 import sys
 import tempfile
@@ -22,9 +21,6 @@ from .errors import AutoHeuristicError, LogError, MeasureError, UsageError, show
 from .example import Example, find_kernel
 from .log import Log
 from .tuner import heuristic_file, stem
-
-COMPILING, SHAPE, CELL = 1.1, 0.018, 0.0006
-"""Seconds on an H100 with Triton 3.6: of one core to compile a configuration, of a shape, and of each of its times."""
 
 
 def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
@@ -57,14 +53,8 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
         inputs = _with_hidden(example, rows, hidden, log)
         example.columns |= dict.fromkeys(hidden, False)
     _continue(log, example)
-    choices, cores = len(tuner.configs), os.cpu_count() or 1
-    is_limited = options.max_seconds < float("inf")
-    ends = f"; no shape is begun after {options.max_seconds:.0f} s" if is_limited else ""
-    tools.say(
-        f"{counted(len(rows), 'shape')} with {choices} configurations: on an H100 about "
-        f"{choices * COMPILING / cores:.0f} s to compile for each kind of arguments on {counted(cores, 'core')}, then "
-        f"about {len(rows) * (SHAPE + choices * CELL):.0f} s to measure{ends}"
-    )
+    choices, is_limited = len(tuner.configs), options.max_seconds < float("inf")
+    tools.say(f"{counted(len(rows), 'shape')} with {choices} configurations")
     bits = log.with_suffix(".bits.jsonl")
     worker += ["--bits", str(bits)] if options.same_bits else []
     limit = ["--max-seconds", f"{options.max_seconds:.0f}"] if is_limited else []
@@ -77,16 +67,14 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     if code:
         return code
     tools.say("learning")
-    footer = {
-        "SOURCE": example.source_hash,
-        "MEASURED": tuple(tuner.kernel.names),
-        "COMMAND": shlex.join(["autoheuristic", "tune", options.kernel, "--inputs", str(options.inputs)]),
-    }
+    command = shlex.join(["autoheuristic", "tune", options.kernel, "--inputs", str(options.inputs)])
+    measured = {"SOURCE": example.source_hash, "MEASURED": tuple(tuner.kernel.names), "COMMAND": command}
+    footer = "".join(f"\n{key} = {value!r}" for key, value in measured.items())
     with tempfile.TemporaryDirectory() as folder:
         learned = _of_these(log, tuner.kernel.names, Path(folder), options.same_bits)
-        table, more = same_bits.restrict(learned, bits, options.invariant) if options.same_bits else ([], {})
-        footer |= more
-        message, code = heuristic_of(learned, heuristic, file_name(tuner.name), words, log.with_suffix(""), footer)
+        table, more = same_bits.restrict(learned, bits, options.invariant) if options.same_bits else ([], "")
+        name, model = file_name(tuner.name), log.with_suffix("")
+        message, code = heuristic_of(learned, heuristic, name, words, model, footer + more)
     if code:
         tools.say(f"error: {message}; add lines to {options.inputs}" if code == TOO_SMALL else message)
         return code

@@ -26,7 +26,6 @@ from . import device
 from .clock import GpuClock
 from .compile_ahead import Compilation, Fits, compile_ahead
 from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError, shown
-from .kernel import Call
 from .prepared import PreparedInput, fault
 
 PROTOCOL = 1
@@ -41,7 +40,6 @@ TIMING = {
     "min_sample_ms": 0.0,
     "cold": True,
     "early_stop_ratio": 1.2,
-    "burst": 1,
     "repetitions": 2,
 }
 """The timing policy: two turns time all configurations, four more those near the best. The checked run warms up."""
@@ -61,16 +59,12 @@ class Worker:
         self._bits_file = bits
         self._source, self._kernel = source, source.kernel
         self._index = self._kernel.index
-        self._offered: frozenset[int] = frozenset()
-        self._kind: Any = None
-        """What the kernels of the input depend on."""
+        self._fits: dict[Any, Fits] = {}
+        """By what the compiled kernels of an input depend on."""
         self._late: set[int] = set()
         """Configurations that were not compiled in the time."""
-        self._fits: dict[Any, Fits] = {}
-        """By kind."""
+        self._offered: frozenset[int] = frozenset()
         self._input: PreparedInput | None = None
-        self._compiled: set[tuple[Any, int]] = set()
-        """Kinds and configurations whose compilation was tried."""
         self._alive = lambda text="": None
 
     @functools.cached_property
@@ -124,49 +118,40 @@ class Worker:
         if "torch" in sys.modules:
             sys.modules["torch"].manual_seed(number)
         try:
-            kind, call, kept = self._planned(request["context"])
-            kept = self._compiled_now([(kind, call, kept)], kept)
-            self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
+            plan = self._planned(request["context"])
+            self._compile_ahead([plan])
+            kept = [i for i in plan.choices if i not in self._late] or plan.choices
+            self._input = PreparedInput(self._kernel, plan.call, kept, self._source.outputs(plan.call), self._clock)
             self._input.bits, self._context = None if self._bits_file is None else {}, request["context"]
         except Exception as error:
             # The example's, or of the memory; a lost device is another failure, so that another process takes over.
             found = fault(error, "the input") if isinstance(error, RuntimeError) else error
             return {"lost" if isinstance(found, DeviceLostError) else "unmeasured": shown(found)}
-        self._offered, self._kind = frozenset(kept), kind
+        self._offered, self._fits_now = frozenset(kept), plan.fits
         return {}
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
 
-        def inputs() -> Iterator[tuple[Any, Call, Sequence[int]]]:
+        def plans() -> Iterator[Compilation]:
             for context in request["contexts"]:
                 with contextlib.suppress(Exception):  # It shows again when the input is prepared.
                     yield self._planned(context)
 
-        self._compiled_now(inputs(), ())
+        self._compile_ahead(plans())
         return {}
 
-    def _planned(self, context: Mapping[str, Any]) -> tuple[Any, Call, Sequence[int]]:
-        """Returns the kind of an input's arguments, its call, and its configurations."""
+    def _planned(self, context: Mapping[str, Any]) -> Compilation:
+        """Returns an input's call and its configurations."""
         call = self._source.call(context)
         kept = self._source.worth_measuring(self._kernel.pruned(call), context)
-        return self._kernel.specialization(call), call, kept
+        fits = Fits(self._kernel.all_kwargs, device.current()["shared_memory"])
+        return Compilation(self._kernel, call, kept, self._fits.setdefault(self._kernel.specialization(call), fits))
 
-    def _compiled_now(self, inputs: Iterable[tuple[Any, Call, Sequence[int]]], choices: Sequence[int]) -> Sequence[int]:
-        """Compiles what is new of these inputs, and returns those of ``choices`` that can be measured by then."""
-
-        def compilations() -> Iterator[Compilation]:
-            for kind, call, kept in inputs:
-                new = [i for i in kept if (kind, i) not in self._compiled]
-                self._compiled.update((kind, i) for i in new)
-                fits = self._fits.setdefault(kind, Fits(self._kernel.all_kwargs, device.current()["shared_memory"]))
-                if new:
-                    yield Compilation(self._kernel, call, new, fits)
-
-        late = compile_ahead(compilations(), self._source.compiling_seconds, self._alive)
+    def _compile_ahead(self, plans: Iterable[Compilation]) -> None:
+        late = compile_ahead(plans, self._source.compiling_seconds, self._alive)
         if self._source.needs_compiled:
             self._late |= late
-        return [i for i in choices if i not in self._late] or choices
 
     def _cells(self, name: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
         refused = {at: self._refused(cell["choice"]) for at, cell in enumerate(cells)}
@@ -197,7 +182,7 @@ class Worker:
         if self._index[choice] not in self._offered:
             late = self._index[choice] in self._late
             return {"skipped": "not compiled in the time" if late else "pruned"}
-        why = self._fits[self._kind].why_not(self._index[choice]) if self._kind in self._fits else None
+        why = self._fits_now.why_not(self._index[choice])
         return None if why is None else {"skipped": why}
 
     def _checked(self, cells: Sequence[Mapping[str, Any]]) -> list[Answer]:

@@ -48,7 +48,7 @@ def write(path, choices, fallback=None, device="Fake GPU", allowed=99):
 
 def write_log(path, name, features, inputs):
     """Writes a log of numerical features as ``ah-collect`` does; ``inputs`` are values and the times of choices."""
-    ours = {"format": 1, "device": IDENTITY, "timing": TIMING, "seed": 0, "tool": "test", "collected": False}
+    ours = {"format": 1, "device": IDENTITY, "timing": {**TIMING, "burst": 1}, "seed": 0, "tool": "test", "collected": False}
     first = {"name": name, "shared_memory": IDENTITY["shared_memory"], "device_capa": IDENTITY["capability"], "numerical_features": features}
     first |= {"categorical_features": [], "autoheuristic_rs": ours}
     with open(path, "w", newline="") as file:

@@ -602,7 +602,7 @@ def test_without_a_gain_the_best_single_configuration_is_installed(tmp_path, mon
     fake.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(learn, "tool", lambda name: str(fake))
-    message, code = learn.heuristic_of(tmp_path / "x.txt", tmp_path / "x.py", "x", [], tmp_path / "x", {"SOURCE": "5"})
+    message, code = learn.heuristic_of(tmp_path / "x.txt", tmp_path / "x.py", "x", [], tmp_path / "x", "\nSOURCE = '5'")
     assert code == 0 and message.startswith("The verdict.")
     assert ("Until then" in message) == (runs == 2) == ("Always take b" in message)
     assert (tmp_path / "x.py").read_text() == "# written\n\nSOURCE = '5'"

@@ -144,7 +144,7 @@ def test_other_arguments_say_nothing_about_fitting():
     fits = Fits(configs, 1000)
     fits.note(0, 2000)
     assert [fits.why_not(i) is None for i in range(4)] == [True, False, True, True]
-    assert fits.smallest_first([1, 0]) == [0, 1]
+    assert fits.begin([1, 0]) == [0, 1] and fits.begin([2, 1]) == [2]
 
 
 SOURCE = """

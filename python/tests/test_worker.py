@@ -14,6 +14,7 @@ import heuristics
 import pytest
 
 from autoheuristic import Log
+from autoheuristic.heuristic import Heuristic
 
 HERE = Path(__file__).resolve().parent
 SITE = HERE / "worker_site"
@@ -291,7 +292,7 @@ def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
     (tmp_path / "shapes.csv").write_text("n,x_dtype\n" + "".join(f"{n},torch.float32\n" for n in sizes))
     done = tune(tmp_path, "--inputs", "shapes.csv", "--", "--max-risk", "none")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("importing mine.py:kernel\n80 shapes with 4 configurations: on an H100 about ")
+    assert done.stderr.startswith("importing mine.py:kernel\n80 shapes with 4 configurations\n")
     assert done.stderr.rstrip().splitlines()[-1].startswith(f"Wrote {tmp_path / 'mine.double.heuristic.py'}")
     assert len(Log.read(tmp_path / "mine.double.txt").inputs()) == len({*sizes} - {13, 14}), "these are unlucky"
     program = (
@@ -384,3 +385,14 @@ def test_with_the_same_bits_only_equal_configurations_are_learned_from(tmp_path)
     assert "of 3 configurations that run on all inputs: 1\n" in done.stdout, done.stdout
     assert (tmp_path / "mine.double.same_bits.txt").exists() and not (tmp_path / "mine.double.txt").exists()
     assert N128 not in (tmp_path / "mine.double.heuristic.py").read_text().split("MEASURED")[0]
+
+
+def test_a_class_for_each_value_of_the_other_features_is_part_of_the_heuristic(tmp_path):
+    words = shapes(tmp_path, *(f"{n},torch.float32" for n in SIZES))
+    done = tune(tmp_path, *words, "--same-bits", "--invariant", "n", FAULT="wrong")
+    assert done.returncode == 0, done.stderr
+    assert "Takes one class for each of 1 value of x_dtype, over all n" in done.stdout
+    found = Heuristic(tmp_path / "mine.double.heuristic.py")
+    for offered in ([N16, N32, N64, N128], [N16, N128]):
+        picks = list(found.in_order({"n": 20, "x_dtype": "torch.float32"}, frozenset(offered)))
+        assert sorted(picks) == sorted({*offered} - {N128}) and found.is_boosted

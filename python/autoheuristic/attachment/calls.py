@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
@@ -145,8 +144,3 @@ def restored(described: Mapping[str, Any], tensor: Callable[[Mapping[str, Any], 
     name = str(described.get("tensor", described.get("type")))
     dtype = getattr(importlib.import_module("torch"), name.rpartition(".")[2])
     return tensor(described, dtype) if "tensor" in described else dtype
-
-
-def journals(folder: Path) -> list[Path]:
-    """Returns the journals below a folder, one for each device."""
-    return sorted(Path(os.fspath(folder)).glob(f"*/{FILE}"))

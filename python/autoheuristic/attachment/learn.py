@@ -6,10 +6,9 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from ..errors import UsageError
 from ..tools import tool
@@ -18,10 +17,10 @@ TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
 
 
-def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
+def learn(folder: Path, words: Sequence[str] = ()) -> int:
     """Learns from each log that has grown since its heuristic was made; ``words`` are more arguments for ``ah-train``.
 
-    Returns, by log, what to tell, and the exit code. Too few inputs are no failure: the kernel had few shapes so far.
+    Prints what it found, and returns the exit code. Too few inputs are no failure: the kernel had few shapes so far.
 
     Raises:
         UsageError: A tool is missing, or there is no log.
@@ -32,14 +31,18 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
         raise UsageError(f"{folder}: expected logs of attached kernels (DEVICE/KERNEL_HASH.txt), found none")
     made = {log: log.with_suffix(".py") for log in found}
     todo = [log for log in found if not made[log].exists() or made[log].stat().st_mtime < log.stat().st_mtime]
+    code = 0
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        yield from pool.map(lambda log: _learn(log, words), todo)
+        for message, failed in pool.map(lambda log: _learn(log, words), todo):
+            print(message, flush=True)
+            code = failed or code
+    return code
 
 
 def heuristic_of(
-    log: Path, heuristic: Path, name: str, words: Sequence[str], model: Path, footer: Mapping[str, Any]
+    log: Path, heuristic: Path, name: str, words: Sequence[str], model: Path, footer: str = ""
 ) -> tuple[str, int]:
-    """Learns from a log and writes the heuristic to a file, with the values of ``footer`` at its end.
+    """Learns from a log and writes the heuristic to a file, with ``footer`` at its end.
 
     Where learning shows no gain, the file always takes the best single configuration. Returns what to tell, and the
     exit code of ``ah-train``.
@@ -47,37 +50,32 @@ def heuristic_of(
     Raises:
         UsageError: A tool is missing.
     """
-    message, code, advice = _learned(log, heuristic, name, words, model, footer)
-    if advice == "measure_more":
-        single, code, _ = _learned(log, heuristic, name, [*words, "--max-leaves", "1"], model, footer)
-        message = f"{message}\nUntil then the heuristic is one configuration. {single.splitlines()[0]}"
-    return message, code
-
-
-def _learned(
-    log: Path, heuristic: Path, name: str, words: Sequence[str], model: Path, footer: Mapping[str, Any]
-) -> tuple[str, int, str]:
-    """Learns once; returns what to tell, the exit code, and the advice: take, always_take or measure_more."""
-    with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
-        command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words]
-        command += ["--model", f"{model}.model.json", "--out", folder, "--json"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
-        for made in Path(folder).glob("*.py"):
-            with open(made, "a", encoding="utf-8") as file:
-                file.writelines(f"\n{key} = {value!r}" for key, value in footer.items())
-            made.replace(heuristic)
-    if done.returncode:
-        said = next(filter(None, map(str.strip, (done.stderr, done.stdout))), "")
-        # The caller knows where further inputs come from.
-        few = said.rpartition("error: ")[2].partition(";")[0]
-        return few if done.returncode == TOO_SMALL else said, done.returncode, ""
-    figures = json.loads(done.stdout)
-    return figures["summary"].strip(), 0, figures["verdict"]["advice"]
+    message = ""
+    for more in ((), ("--max-leaves", "1")):
+        with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
+            command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words, *more]
+            command += ["--model", f"{model}.model.json", "--out", folder, "--json"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
+            for made in Path(folder).glob("*.py"):
+                with open(made, "a", encoding="utf-8") as file:
+                    file.write(footer)
+                made.replace(heuristic)
+        if done.returncode:
+            said = next(filter(None, map(str.strip, (done.stderr, done.stdout))), "")
+            # The caller knows where further inputs come from.
+            few = said.rpartition("error: ")[2].partition(";")[0]
+            return few if done.returncode == TOO_SMALL else said, done.returncode
+        figures = json.loads(done.stdout)
+        summary = figures["summary"].strip()
+        message += f"\nUntil then the heuristic is one configuration. {summary.splitlines()[0]}" if more else summary
+        if figures["verdict"]["advice"] != "measure_more":
+            break
+    return message, 0
 
 
 def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:
-    message, code = heuristic_of(log, log.with_suffix(".py"), log.stem, words, log.with_suffix(""), {})
+    message, code = heuristic_of(log, log.with_suffix(".py"), log.stem, words, log.with_suffix(""))
     if not code:
         return message, 0
     if code == TOO_SMALL:

@@ -119,18 +119,20 @@ def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str])
 
 def _journal(folder: Path) -> Path:
     """Returns the journal of the current device. Another process asks for the device, so that none is held here."""
-    journals = calls.journals(folder)
+    journals = _journals(folder)
     if len(journals) > 1:
-        done = subprocess.run(
-            [sys.executable, "-c", DEVICE_NAME], env=tools.environment(), capture_output=True, text=True
-        )
-        journals = [journal for journal in journals if journal.parent.name == done.stdout.strip()]
-    if not journals:
-        raise UsageError(
-            f"{folder}: expected DEVICE/{calls.FILE} of this device, found none; attach to a program that calls such "
-            "kernels"
-        )
+        command = [sys.executable, "-c", DEVICE_NAME]
+        name = subprocess.run(command, env=tools.environment(), capture_output=True, text=True).stdout.strip()
+        journals = _journals(folder, name)
     return journals[0]
+
+
+def _journals(folder: Path, device: str = "*") -> list[Path]:
+    found = sorted(folder.glob(f"{device}/{calls.FILE}"))
+    if not found:
+        attach = "attach to a program that calls such kernels"
+        raise UsageError(f"{folder}: expected DEVICE/{calls.FILE}, found none; {attach}")
+    return found
 
 
 def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> set[tuple[str, ...]]:
@@ -146,22 +148,26 @@ def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> s
     return logged & {key_of(line["features"], names) for line in lines}
 
 
-def table(journal: Path) -> str:
-    """Returns the report of one journal and the logs beside it, for people.
+def report(folder: Path) -> int:
+    """Prints the report of each device: of its journal, and of the logs beside it. Returns the exit code.
 
     Raises:
-        OSError: The journal cannot be read.
+        UsageError: There is no journal.
+        OSError: One cannot be read.
     """
-    found = []
-    for stem, lines in calls.inputs(journal).items():
-        first = next(iter(lines.values()))
-        answers = Counter(line["answer"] for line in lines.values())
-        counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
-        shown = f"{first.get('module')}.{first.get('function')}: {counted(len(lines), 'input')} ({counts})"
-        measured = _measured(journal, stem, [*lines.values()])
-        if unmeasured := [line["features"] for key, line in lines.items() if key not in measured]:
-            some = "; ".join(" ".join(f"{k}={v}" for k, v in features.items()) for features in unmeasured[:MOST_SHOWN])
-            more = "; …" if len(unmeasured) > MOST_SHOWN else ""
-            shown += f"\n  {len(unmeasured)} never measured: {some}{more}"
-        found.append(shown)
-    return "\n".join([f"{journal.parent.name}: who chose, by new input", *sorted(found)])
+    for journal in _journals(folder):
+        found = []
+        for stem, lines in calls.inputs(journal).items():
+            first = next(iter(lines.values()))
+            answers = Counter(line["answer"] for line in lines.values())
+            counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
+            shown = f"{first.get('module')}.{first.get('function')}: {counted(len(lines), 'input')} ({counts})"
+            measured = _measured(journal, stem, [*lines.values()])
+            unmeasured = [line["features"].items() for key, line in lines.items() if key not in measured]
+            some = [" ".join(f"{name}={value}" for name, value in features) for features in unmeasured[:MOST_SHOWN]]
+            if unmeasured:
+                some += ["…"] * (len(unmeasured) > MOST_SHOWN)
+                shown += f"\n  {len(unmeasured)} never measured: {'; '.join(some)}"
+            found.append(shown)
+        print("\n".join([f"{journal.parent.name}: who chose, by new input", *sorted(found)]))
+    return 0

@@ -16,8 +16,9 @@ kernel's source, where ``tune`` finds it. ``Log`` reads the times.
 Nothing but the standard library is imported here; Triton and PyTorch are imported where a kernel needs them.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .attachment import attach, attach_from_environment, detach
-from .decorator import tune
 from .environment import VERSION
 from .errors import (
     AutoHeuristicError,
@@ -29,6 +30,9 @@ from .errors import (
     MeasureError,
 )
 from .log import Log
+
+if TYPE_CHECKING:
+    from .tuner import tune
 
 __version__ = VERSION
 
@@ -45,5 +49,14 @@ __all__ = [
     "detach",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tune":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .tuner import tune
+
+    return tune
+
 
 attach_from_environment()

@@ -13,7 +13,7 @@ from . import tools
 from .attachment import learn, replay
 from .attachment.settings import MODES, Settings, default_folder
 from .environment import VERSION
-from .errors import INTERRUPTED, AutoHeuristicError, UsageError
+from .errors import INTERRUPTED, AutoHeuristicError, ConfigError
 
 IO_FAILED = 4
 STARTUP = Path(__file__).resolve().parent / "attachment" / "startup"
@@ -38,7 +38,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if error.name not in ("torch", "triton", "ray"):
             raise
         print(f"error: {sys.executable} has no {error.name}; pip install {error.name}", file=sys.stderr)
-        return UsageError.exit_code
+        return ConfigError.exit_code
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return INTERRUPTED
@@ -125,20 +125,20 @@ def _fleet(options: argparse.Namespace, words: Sequence[str]) -> int:
     try:
         ray.init(address=options.ray, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError) as error:
-        raise UsageError(f"no Ray cluster at {options.ray} ({error}); start one: ray start --head") from error
+        raise ConfigError(f"no Ray cluster at {options.ray} ({error}); start one: ray start --head") from error
     resources = {"num_gpus": options.gpus, "num_cpus": options.cpus}
     return fleet(words, options.folder, options.shards, options.hang_seconds, resources)
 
 
 def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
     if not words:
-        raise UsageError("expected a program after --, for example: attach fla -- python train.py; found none")
+        raise ConfigError("expected a program after --, for example: attach fla -- python train.py; found none")
     folder = options.folder.resolve()
     settings = Settings(tuple(options.packages), folder, options.mode)
     try:
         code = subprocess.run(words, env={**tools.environment(STARTUP), **settings.variables()}).returncode
     except OSError as error:
-        raise UsageError(f"cannot run {words[0]} ({error}); give the program after --") from error
+        raise ConfigError(f"cannot run {words[0]} ({error}); give the program after --") from error
     code = code if code >= 0 else 128 - code
     if code and options.mode == "collect":
         print(f"the program ended with {code}; measure its calls with: autoheuristic replay", file=sys.stderr)

@@ -58,7 +58,7 @@ class FeatureError(AutoHeuristicError):
 
 
 class ConfigError(AutoHeuristicError):
-    """The configurations, the fallback or the arguments of ``tune`` make no sense together."""
+    """The arguments of ``tune`` or of a command are wrong, or what they name."""
 
     exit_code = 2
 
@@ -79,12 +79,6 @@ class NotMeasuredError(MeasureError):
 
 class NoMemoryError(NotMeasuredError):
     """A configuration alone needs more memory than the device has: it cannot run here."""
-
-
-class UsageError(AutoHeuristicError):
-    """The command line, or what it names, is wrong."""
-
-    exit_code = 2
 
 
 class AutoHeuristicWarning(UserWarning):

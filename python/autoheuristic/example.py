@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .check import Outputs
-from .errors import FeatureError, UsageError, of_author
+from .errors import ConfigError, FeatureError, of_author
 from .features import AXES, DTYPE, GRID, NUMBER, Features
 from .kernel import Call
 from .source import source_hash
@@ -33,26 +33,26 @@ def find_kernel(named: str) -> Tuner:
     """Returns the tuned kernel that ``module:kernel`` names; the module may be a file, ``examples/matmul.py:kernel``.
 
     Raises:
-        UsageError: There is no such module or kernel, or it has no example.
+        ConfigError: There is no such module or kernel, or it has no example.
     """
     module_name, colon, kernel_name = named.rpartition(":")
     if not colon:
-        raise UsageError(f"expected MODULE:KERNEL, for example matmul:matmul_kernel, found {named!r}")
+        raise ConfigError(f"expected MODULE:KERNEL, for example matmul:matmul_kernel, found {named!r}")
     path = Path(module_name)
     # As python -m and python FILE do.
     sys.path.insert(0, str(path.parent.resolve()) if path.suffix == ".py" else "")
     try:
         module = importlib.import_module(path.stem if path.suffix == ".py" else module_name)
     except ImportError as error:
-        raise UsageError(f"cannot import {module_name} ({error}); run in its folder, or set PYTHONPATH") from error
+        raise ConfigError(f"cannot import {module_name} ({error}); run in its folder, or set PYTHONPATH") from error
     kernel: Any = getattr(module, kernel_name, None)
     if not hasattr(kernel, "example"):
-        raise UsageError(
+        raise ConfigError(
             f"{module_name}: expected a kernel under autoheuristic.tune named {kernel_name!r}, "
             f"found {type(kernel).__name__}"
         )
     if kernel.arguments is None:
-        raise UsageError(
+        raise ConfigError(
             f"{named}: the kernel has no example; put @{kernel_name}.example over a function that makes the "
             "arguments of a call from a row of the inputs"
         )
@@ -74,7 +74,7 @@ class Example:
         ``observed`` are others that only the calls show, such as ``grid_0``: numbers.
 
         Raises:
-            UsageError: There is no such parameter.
+            ConfigError: There is no such parameter.
         """
         assert tuner.arguments is not None
         tuner.use(None)  # The author's pruning counts, not a heuristic's.
@@ -88,7 +88,7 @@ class Example:
         self.columns = {p.name: self._is_text[p.name] for p in found}
         """The features, and whether each is a category."""
         if not self.columns:
-            raise UsageError(
+            raise ConfigError(
                 f"the example of {tuner.name} has no feature: expected parameters named as those of the kernel "
                 f"({', '.join(names)}), or PARAMETER{DTYPE}, found {', '.join(p.name for p in self._parameters)}"
             )

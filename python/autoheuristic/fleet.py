@@ -23,7 +23,7 @@ from typing import Any
 
 import ray
 
-from .errors import MeasureError, UsageError
+from .errors import ConfigError, MeasureError
 from .tools import say
 
 USAGE, OTHER_RUN = 2, 3
@@ -101,7 +101,7 @@ def measure(words: list[str], begun: list[bytes], hang_seconds: float) -> Iterat
     Yields the node, with the new lines of each file; with ``None`` where the shard begins anew on this kind of device.
 
     Raises:
-        UsageError: ``ah-collect`` refuses its flags.
+        ConfigError: ``ah-collect`` refuses its flags.
         MeasureError: It failed, or its log did not grow for `hang_seconds`.
     """
     node = ray.util.get_node_ip_address()
@@ -134,18 +134,18 @@ def measure(words: list[str], begun: list[bytes], hang_seconds: float) -> Iterat
         yield from measure(words, [b"" for _ in begun], hang_seconds)
     elif code:
         reason = " ".join(said[said.rfind("error:") if "error:" in said else -500 :][:500].split())
-        raise (UsageError if code == USAGE else MeasureError)(f"ah-collect ended with {code}: {reason}")
+        raise (ConfigError if code == USAGE else MeasureError)(f"ah-collect ended with {code}: {reason}")
 
 
 def fleet(command: Sequence[str], folder: Path, count: int, hang_seconds: float, resources: dict[str, Any]) -> int:
     """Measures all shards on Ray's cluster, merges their logs, and returns the exit code: 5 where one was given up.
 
     Raises:
-        UsageError: The command lacks ``--draws``, has flags that each task gets, or ``ah-collect`` refuses it.
+        ConfigError: The command lacks ``--draws``, has flags that each task gets, or ``ah-collect`` refuses it.
     """
     flags = {word.partition("=")[0] for word in command}
     if "--draws" not in flags or flags & {"--shard", "-o", "--output"}:
-        raise UsageError(f"expected ah-collect … --draws N, without --shard and -o; found {' '.join(command)}")
+        raise ConfigError(f"expected ah-collect … --draws N, without --shard and -o; found {' '.join(command)}")
     folder.mkdir(parents=True, exist_ok=True)
     # Ray's own retries do not distinguish a lost node from a collector that fails.
     task = ray.remote(max_retries=0, num_returns="streaming", **resources)(measure)
@@ -164,7 +164,7 @@ def fleet(command: Sequence[str], folder: Path, count: int, hang_seconds: float,
             except StopIteration:
                 shard.state = "done"
             except ray.exceptions.RayTaskError as error:
-                if isinstance(error.cause, UsageError):
+                if isinstance(error.cause, ConfigError):
                     raise error.cause from None
                 shard.state, shard.failures = f"failed: {error.cause}", shard.failures + 1
             except ray.exceptions.RayError:

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Union
@@ -116,21 +117,16 @@ def for_this_device(sources: Iterable[Source]) -> Heuristic:
 
 def _load(path: Path) -> ModuleType:
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]
-    spec = importlib.util.spec_from_file_location(f"autoheuristic_{path.stem}_{digest}", path)
-    if spec is None or spec.loader is None:
-        raise HeuristicError(
-            f"{path}: expected a Python file, written by ah-train --target triton; give its path, with .py"
-        )
+    name = f"autoheuristic_{path.stem}_{digest}"
+    spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # torch.compile looks a function's module up here.
     try:
         spec.loader.exec_module(module)
-    except FileNotFoundError as error:
-        raise HeuristicError(
-            f"{path}: there is no such file; write it with autoheuristic tune, or ah-train --target triton"
-        ) from error
     except Exception as error:
-        raise HeuristicError(f"{path}: the file does not run ({type(error).__name__}: {error})") from error
+        why = f"the file does not run ({type(error).__name__}: {error})" if path.exists() else "there is no such file"
+        raise HeuristicError(f"{path}: {why}; write it with autoheuristic tune, or ah-train --target triton") from error
     return module
 
 

@@ -88,8 +88,8 @@ def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str]
     if not taken:
         what = f"Picks these {len(classes[0])}: with the best of them"
         return [*lines, f"{what}, {over:.2f} % slower than a free choice."], ""
-    values, over_all = counted(len(taken), "value"), ", ".join(invariant)
-    what = f"Takes one class for each of {values} of {', '.join(names)}, over all {over_all}"
+    groups_taken, over_all = counted(len(taken), "value"), ", ".join(invariant)
+    what = f"Takes one class for each of {groups_taken} of {', '.join(names)}, over all {over_all}"
     footer = FOOTER.format(names=names, classes=classes, class_of=taken)
     return [*lines, f"{what}: with the best of each, {over:.2f} % slower than a free choice."], footer
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .environment import VERSION
-from .errors import UsageError
+from .errors import ConfigError
 
 HANG_SECONDS = "120"
 """The limit of one answer of the worker: a check may compile the kernel first."""
@@ -27,16 +27,16 @@ def tool(name: str) -> str:
     """Returns the path of a tool: from this Python's scripts, else from ``PATH``. ``AH_TRAIN`` overrides ``ah-train``.
 
     Raises:
-        UsageError: It is not installed, or it is another version's.
+        ConfigError: It is not installed, or it is another version's.
     """
     given = os.environ.get(name.upper().replace("-", "_"))
     found = shutil.which(given) if given else _found(name)
     if found is None:
-        raise UsageError(
+        raise ConfigError(
             f"{name} is not installed: expected it beside {sys.executable} or on PATH; pip install ./python"
         )
     if not given and (version := _version(found)) != VERSION:
-        raise UsageError(
+        raise ConfigError(
             f"{found}: expected version {VERSION}, that of the package autoheuristic, found {version}; "
             "install both from one checkout: pip install ./python"
         )
@@ -61,7 +61,7 @@ def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:
     """Returns the command that measures a kernel: ``ah-collect`` with ``autoheuristic worker WORKER...``.
 
     Raises:
-        UsageError: ``ah-collect`` is not installed.
+        ConfigError: ``ah-collect`` is not installed.
     """
     command = shlex.join([sys.executable, "-m", "autoheuristic", "worker", *worker])
     return [tool("ah-collect"), "collect", "--worker", command, "--hang-seconds", HANG_SECONDS, *words]

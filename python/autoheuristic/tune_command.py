@@ -17,7 +17,7 @@ from typing import Any
 from . import outcomes, same_bits, tools
 from .attachment.learn import TOO_SMALL, heuristic_of
 from .environment import counted, file_name
-from .errors import AutoHeuristicError, LogError, MeasureError, UsageError, shown
+from .errors import AutoHeuristicError, ConfigError, LogError, MeasureError, shown
 from .example import Example, find_kernel
 from .log import Log
 from .tuner import heuristic_file, stem
@@ -29,12 +29,12 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     ``words`` are further arguments of ``ah-train``.
 
     Raises:
-        UsageError: There is no such kernel, or a tool is missing.
+        ConfigError: There is no such kernel, or a tool is missing.
         MeasureError: Nothing was measured.
         OSError: The inputs cannot be read.
     """
     if options.invariant and not options.same_bits:
-        raise UsageError("--invariant: expected --same-bits beside it")
+        raise ConfigError("--invariant: expected --same-bits beside it")
     begin = time.monotonic()
     tools.say(f"importing {options.kernel}")
     tuner = find_kernel(options.kernel)
@@ -43,7 +43,7 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
         options.log or Path(f"{stem(tuner)}{'.same_bits' * options.same_bits}.txt"),
     )
     if not options.out and not Path(tuner.base_fn.__code__.co_filename).parent.is_dir():
-        raise UsageError(f"{options.kernel}: the kernel is in no file, so nothing can lie beside it; give --out FILE")
+        raise ConfigError(f"{options.kernel}: the kernel is in no file, so nothing can lie beside it; give --out FILE")
     heuristic.parent.mkdir(parents=True, exist_ok=True)
     example, worker, inputs = Example(tuner), [options.kernel], options.inputs
     with open(inputs, newline="", encoding="utf-8") as file:

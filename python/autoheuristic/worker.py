@@ -12,8 +12,8 @@ import gc
 import json
 import math
 import os
-import queue
 import random
+import select
 import sys
 import threading
 import time
@@ -90,12 +90,12 @@ class Worker:
             yield {"failed": str(error)}
 
     def _describe(self, request: Mapping[str, Any]) -> Answer:
-        kinds = {False: "numerical", True: "categorical"}
+        features = self._source.columns.items()
         return {
             "protocol": PROTOCOL,
             "name": self._source.name,
             "choices": self._kernel.names,
-            "features": [{"name": name, "kind": kinds[is_in]} for name, is_in in self._source.columns.items()],
+            "features": [{"name": name, "kind": "categorical" if is_in else "numerical"} for name, is_in in features],
             "fallback": self._source.fallback,
             "device": device.current(),
             "timing": TIMING,
@@ -220,45 +220,39 @@ def serve(find: Callable[[], Any], after: int | None = None, bits: Path | None =
     os.dup2(2, 1)
     # A collection of garbage in the middle of a turn makes launches late.
     gc.disable()
-    worker: Worker | None = None
-    for line in _lines():
+    failed = None
+    try:
+        worker = Worker(find(), bits)
+    except AutoHeuristicError as error:
+        failed = {"failed": str(error)}
+    gc.freeze()
+    for line in _requests():
         request = json.loads(line)
-        try:
-            if worker is None:
-                worker = Worker(find(), bits)
-                gc.freeze()
-            signs = _signs_of_life(out, request["id"])
-            while after is not None and request["request"] != "describe" and _runs(after):
-                signs("waiting for the device")
-                time.sleep(0.02)
-            answers = [json.dumps({"id": request["id"], **answer}) for answer in worker.answers(request, signs)]
-        except AutoHeuristicError as error:
-            if worker is not None:
-                raise
-            answers = [json.dumps({"id": request["id"], "failed": str(error)})]
-        out.write("\n" + "\n".join(answers) + "\n")
+        signs = _signs_of_life(out, request["id"])
+        while after is not None and request["request"] != "describe" and _runs(after):
+            signs("waiting for the device")
+            time.sleep(0.02)
+        answers = worker.answers(request, signs) if failed is None else [failed]
+        out.write("\n" + "".join(json.dumps({"id": request["id"], **answer}) + "\n" for answer in answers))
         out.flush()
     return 0
 
 
-def _lines() -> Iterator[str]:
+def _requests() -> IO[str]:
     """Returns the requests. Ends the process if they end while one of them is not answered.
 
     So a kernel that hangs does not keep the device after ``ah-collect`` was killed.
     """
-    waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
-    def read() -> None:
-        # A file of its own: an interpreter that ends while a thread reads sys.stdin aborts.
-        with open(os.dup(0), encoding="utf-8") as requests:
-            for line in requests:
-                waiting.put(line)
-        waiting.put(None)
+    def end() -> None:
+        requests = select.poll()
+        requests.register(0, select.POLLHUP)
+        requests.poll()
         time.sleep(GRACE)
         os._exit(1)
 
-    threading.Thread(target=read, daemon=True).start()
-    return iter(waiting.get, None)
+    threading.Thread(target=end, daemon=True).start()
+    return open(0, encoding="utf-8", closefd=False)
 
 
 def _signs_of_life(out: IO[str], request: int) -> Callable[..., None]:

@@ -15,7 +15,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from autoheuristic import fleet
-from autoheuristic.errors import UsageError
+from autoheuristic.errors import ConfigError
 
 HERE = Path(__file__).resolve().parent
 DRAWS, SHARDS = 40, 8
@@ -115,7 +115,7 @@ def test_two_kinds_of_devices_give_two_logs(cluster, tmp_path):
 
 
 def test_a_wrong_command_ends_the_fleet_at_once(cluster, words, tmp_path):
-    with pytest.raises(UsageError, match="--draws N"):
+    with pytest.raises(ConfigError, match="--draws N"):
         run(cluster, words[:1], tmp_path / "fleet")
-    with pytest.raises(UsageError, match="--unknown"):
+    with pytest.raises(ConfigError, match="--unknown"):
         run(cluster, [*words, "--unknown"], tmp_path / "fleet")

@@ -15,7 +15,7 @@ from autoheuristic.attachment.settings import Identity
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
-from autoheuristic.errors import ConfigError, FeatureError, UsageError
+from autoheuristic.errors import ConfigError, FeatureError
 from autoheuristic.features import Features, Memory
 from autoheuristic.kernel import Call
 from autoheuristic.source import source_hash
@@ -250,13 +250,13 @@ def test_the_tools_of_the_environment_come_before_those_on_the_path(scripts, tmp
 
 def test_tools_of_another_version_are_refused(scripts, monkeypatch):
     script(scripts, "ah-train", "echo ah-train 0.0.7")
-    with pytest.raises(UsageError, match=r"expected version .*, found 0.0.7; install both"):
+    with pytest.raises(ConfigError, match=r"expected version .*, found 0.0.7; install both"):
         tools.tool("ah-train")
     monkeypatch.setenv("AH_TRAIN", str(scripts / "ah-train"))
     assert tools.tool("ah-train") == str(scripts / "ah-train"), "named by its user"
     monkeypatch.setenv("AH_TRAIN", "/absent")
     tools.tool.cache_clear()
-    with pytest.raises(UsageError, match="ah-train is not installed"):
+    with pytest.raises(ConfigError, match="ah-train is not installed"):
         tools.tool("ah-train")
 
 

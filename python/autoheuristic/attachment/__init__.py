@@ -10,7 +10,7 @@ import os
 import warnings
 from pathlib import Path
 
-from ..errors import AutoHeuristicWarning, UsageError
+from ..errors import AutoHeuristicWarning, ConfigError
 from .hook import Hook
 from .settings import Settings, default_folder, from_environment
 
@@ -30,7 +30,7 @@ def attach(*packages: str, mode: str = "serve", folder: str | os.PathLike[str] |
         folder: Where logs and heuristics are; by default ``autoheuristic/attach`` in the user's cache folder.
 
     Raises:
-        UsageError: The mode is none, or no package is named.
+        ConfigError: The mode is none, or no package is named.
     """
     settings = Settings(packages, default_folder() if folder is None else Path(folder), mode)
     global _hook
@@ -50,7 +50,7 @@ def attach_from_environment() -> None:
     """Attaches what ``AUTOHEURISTIC_ATTACH`` names, if it is set. A variable that makes no sense is a warning."""
     try:
         settings = from_environment()
-    except UsageError as error:
+    except ConfigError as error:
         warnings.warn(f"{error}; nothing is attached", AutoHeuristicWarning, stacklevel=2)
         return
     if settings is not None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ..errors import UsageError
+from ..errors import ConfigError
 from ..tools import tool
 
 TOO_SMALL = 6
@@ -23,12 +23,12 @@ def learn(folder: Path, words: Sequence[str] = ()) -> int:
     Prints what it found, and returns the exit code. Too few inputs are no failure: the kernel had few shapes so far.
 
     Raises:
-        UsageError: A tool is missing, or there is no log.
+        ConfigError: A tool is missing, or there is no log.
     """
     tool("ah-train")
     found = sorted(folder.glob("*/*.txt"))
     if not found:
-        raise UsageError(f"{folder}: expected logs of attached kernels (DEVICE/KERNEL_HASH.txt), found none")
+        raise ConfigError(f"{folder}: expected logs of attached kernels (DEVICE/KERNEL_HASH.txt), found none")
     made = {log: log.with_suffix(".py") for log in found}
     todo = [log for log in found if not made[log].exists() or made[log].stat().st_mtime < log.stat().st_mtime]
     code = 0
@@ -48,7 +48,7 @@ def heuristic_of(
     exit code of ``ah-train``.
 
     Raises:
-        UsageError: A tool is missing.
+        ConfigError: A tool is missing.
     """
     message = ""
     for more in ((), ("--max-leaves", "1")):

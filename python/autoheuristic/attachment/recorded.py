@@ -21,7 +21,7 @@ from typing import Any
 
 from ..check import Outputs
 from ..choices import choice_name, distinct
-from ..errors import UsageError
+from ..errors import ConfigError
 from ..kernel import Call, Kernel
 from ..log import Log
 from .calls import key_of, restored, to_measure
@@ -45,11 +45,11 @@ class Recorded:
         """Finds the kernel, and reads its lines.
 
         Raises:
-            UsageError: The kernel is not found, or is another one by now.
+            ConfigError: The kernel is not found, or is another one by now.
         """
         lines = [line for line in to_measure(journal).get(stem, ()) if line.get("call")]
         if not lines:
-            raise UsageError(f"{journal}: expected calls of {stem}, found none")
+            raise ConfigError(f"{journal}: expected calls of {stem}, found none")
         _allocate_scratch()
         self.name, self.compiling_seconds = stem, compiling_seconds
         self._log = journal.parent / f"{stem}.txt"
@@ -112,14 +112,14 @@ def _autotuner(line: Mapping[str, Any]) -> Any:
                 importlib.import_module(name)
             except ImportError as error:
                 if name == line["module"]:
-                    raise UsageError(f"cannot import {name} ({error}); run where the program runs") from error
+                    raise ConfigError(f"cannot import {name} ({error}); run where the program runs") from error
     autotuners = (found for found in gc.get_objects() if issubclass(type(found), Autotuner))
     named = (found for found in autotuners if hasattr(found, "base_fn"))
     of_function = [found for found in named if found.base_fn.__name__ == line["function"]]
     for found in of_function:
         if identify(Kernel(found, distinct(found.configs))).stem == line["kernel"]:
             return found
-    raise UsageError(
+    raise ConfigError(
         f"{line['module']}: expected the autotuner of {line['function']} as the journal knows it, found "
         f"{'another source or other configurations' if of_function else 'none'}; attach to the program again"
     )
@@ -129,8 +129,7 @@ def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
     arguments = {name: restored(argument, _tensor) for name, argument in described["arguments"].items()}
     grids = described["grid"]
     if isinstance(grids, dict):
-        sizes = {choice_name(config): tuple(grids[choice_name(config)]) for config in autotuner.configs}
-        by_values = [(config.kwargs, sizes[choice_name(config)]) for config in autotuner.configs]
+        by_values = [(config.kwargs, tuple(grids[choice_name(config)])) for config in autotuner.configs]
 
         def grid(meta: Any) -> Any:
             # The configuration in hand is the one whose arguments the call has.

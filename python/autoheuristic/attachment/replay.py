@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import tools
 from ..environment import counted
-from ..errors import INTERRUPTED, LogError, MeasureError, UsageError
+from ..errors import INTERRUPTED, ConfigError, LogError, MeasureError
 from ..log import Log
 from . import calls
 from .calls import key_of
@@ -39,7 +39,7 @@ def replay(folder: Path, max_seconds: float) -> int:
     A kernel that has too few inputs to learn from when the time is over goes on until it has enough.
 
     Raises:
-        UsageError: There is no journal of this device, or a tool is missing.
+        ConfigError: There is no journal of this device, or a tool is missing.
     """
     journal = _journal(folder)
     inputs, reasons = {}, {}
@@ -131,7 +131,7 @@ def _journals(folder: Path, device: str = "*") -> list[Path]:
     found = sorted(folder.glob(f"{device}/{calls.FILE}"))
     if not found:
         attach = "attach to a program that calls such kernels"
-        raise UsageError(f"{folder}: expected DEVICE/{calls.FILE}, found none; {attach}")
+        raise ConfigError(f"{folder}: expected DEVICE/{calls.FILE}, found none; {attach}")
     return found
 
 
@@ -152,7 +152,7 @@ def report(folder: Path) -> int:
     """Prints the report of each device: of its journal, and of the logs beside it. Returns the exit code.
 
     Raises:
-        UsageError: There is no journal.
+        ConfigError: There is no journal.
         OSError: One cannot be read.
     """
     for journal in _journals(folder):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import device
 from ..environment import cache_folder, file_name
-from ..errors import HeuristicError, UsageError
+from ..errors import ConfigError, HeuristicError
 from ..heuristic import Heuristic, for_this_device
 from ..source import source_hash
 
@@ -72,9 +72,9 @@ class Settings:
     def __post_init__(self) -> None:
         """Checks the mode and the packages."""
         if self.mode not in MODES:
-            raise UsageError(f"expected one of {', '.join(MODES)} as mode, found {self.mode!r}")
+            raise ConfigError(f"expected one of {', '.join(MODES)} as mode, found {self.mode!r}")
         if not self.packages:
-            raise UsageError("expected the name of a package whose kernels to attach to, for example fla; found none")
+            raise ConfigError("expected the name of a package whose kernels to attach to, for example fla; found none")
 
     def package_of(self, function: Callable[..., Any]) -> str | None:
         """Returns the package that a kernel belongs to; ``None`` if it is not attached."""
@@ -125,7 +125,7 @@ def from_environment() -> Settings | None:
     """Returns what the variables ask for; ``None`` if they attach nothing.
 
     Raises:
-        UsageError: A variable makes no sense.
+        ConfigError: A variable makes no sense.
     """
     get = os.environ.get
     packages = tuple(name.strip() for name in get(PACKAGES, "").split(",") if name.strip())

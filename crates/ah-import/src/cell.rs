@@ -21,7 +21,8 @@ pub enum Cell {
 
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
-        let text = text.trim();
+        // Windows begins files with a mark, which `cat` leaves inside.
+        let text = text.trim_start_matches('\u{feff}').trim();
         missing(text).map_or_else(|| Self::Text(text.to_owned()), Self::Missing)
     }
 }
@@ -87,8 +88,6 @@ impl Cell {
     ) -> Result<FeatureKind, &'static str> {
         let name = match self.as_text().ok_or("a value")? {
             name if verbatim => name,
-            "true" | "TRUE" => "True",
-            "false" | "FALSE" => "False",
             name => match decimal.map_or_else(|| ah_types::number(name), |_| number::read(name, decimal)) {
                 Some(x) if x.is_infinite() => return Err("a finite number"),
                 // Whole numbers with all digits: the shortest form of 2^55 ends with 970 instead of 968.
@@ -123,6 +122,15 @@ impl Cell {
     }
 }
 
+/// Returns a truth value as a log has it, and other text as it is.
+pub fn truth(text: &str) -> &str {
+    match text {
+        "true" | "TRUE" => "True",
+        "false" | "FALSE" => "False",
+        text => text,
+    }
+}
+
 /// Python's text for a value that is missing. As a category it is a name: `activation=None`.
 pub const NONE: &str = "None";
 
@@ -150,7 +158,7 @@ mod tests {
             ("-3", "-3 numerical"),
             ("0.1", "0.1 numerical"),
             ("torch.float16", "torch.float16 categorical"),
-            ("TRUE", "True categorical"),
+            ("TRUE", "TRUE categorical"),
             ("1_000", "1_000 categorical"),
         ] {
             assert_eq!(written(text), Ok(expected.to_owned()));

@@ -1,25 +1,29 @@
 //! The rows of all tables in memory: each input and each choice once, and 16 bytes a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ah_model::shown::{cut, listed, quoted};
+use ah_model::math::ln;
+use ah_model::shown::{listed, quoted};
 use ah_model::{Error, Fault, Feature, FeatureKind, RowNumber, Schema};
 use ah_types::Tally;
 use ah_types::log::quote;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-use crate::cell::{Cell, NONE};
+use crate::cell::{Cell, NONE, truth};
 use crate::column::Column;
 use crate::condition::SeenValues;
-use crate::doubts::{self, Doubts};
+use crate::doubts::{self, Deviation, Doubts};
 use crate::number::{self, Points};
 use crate::params::ImportParams;
 use crate::report::ImportReport;
 use crate::roles::{Roles, UNITS};
 use crate::row::{ReadRow, SEPARATOR};
 use crate::table::{self, Row};
+use crate::times::SeenTimes;
+use crate::unit::Unit;
+use crate::words::words;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
@@ -28,11 +32,14 @@ const MOST_CHOICES: usize = 1_000_000;
 /// different inputs, and a feature that distinguishes these was not given.
 const APART: f64 = 2.0;
 
+/// The same greatest time in several rows may be a failure or a limit where it is so many times all others.
+const LIMIT: f64 = 10.0;
+
+/// The most times among which a reason for differences is looked for.
+const MOST_COMPARED: usize = 200_000;
+
 /// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
 const SHORT_MS: f64 = 5e-6;
-
-/// The same greatest time in several rows marks a failure where it is so many times all others.
-const SENTINEL: f64 = 1e6;
 
 /// The rows of all tables.
 #[derive(Default)]
@@ -55,9 +62,7 @@ pub struct Contents {
     missing: BTreeMap<(usize, &'static str), u64>,
     /// The tools that wrote the tables.
     tools: IndexSet<String>,
-    /// Sentences about what was read in another way than the table has it.
-    readings: Vec<String>,
-    has_own_units: bool,
+    seen: SeenTimes,
     /// The roles of the first table's columns; the features are in the order of each input's text.
     roles: Roles,
     /// The counts of times so far.
@@ -100,7 +105,8 @@ impl Contents {
             return match (bad, contents.rows_left_out) {
                 (0, 0) => too_little("the table has no rows to import", "measure some inputs first"),
                 (0, left) => {
-                    let conditions = format!("no row has {} (rows: {left})", params.only_where.join(" and "));
+                    let texts: Vec<&str> = contents.roles.conditions.iter().map(|of| &*of.text).collect();
+                    let conditions = format!("no row has {} (rows: {left})", texts.join(" and "));
                     let unfound = contents.unfound(params).into_iter().next();
                     too_little(
                         &conditions,
@@ -117,16 +123,13 @@ impl Contents {
         if params.device.is_none() && params.device_capa.is_none() {
             contents.doubts.one_device(&params.tables[0])?;
         }
-        contents.has_own_units = row.seen.has_own_units;
-        contents.read_sentinels(&row.seen.greatest);
-        let unfound = contents.unfound(params);
-        contents.readings.extend(unfound);
+        contents.seen = row.seen;
         let features = (0..contents.roles.features.len()).map(|slot| contents.feature(slot, params));
         contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
             .map_err(|e| Error::parameter("features", "each column once", e.to_string()))?;
         let finite = || contents.times.iter().filter(|time| time.ms.is_finite());
         let are_short = 2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count();
-        if contents.roles.unit_is_assumed() && !contents.has_own_units && are_short {
+        if contents.roles.unit_is_assumed() && !contents.seen.has_own_units && are_short {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
             return Err(Error::parameter("unit", UNITS, found));
         }
@@ -155,18 +158,20 @@ impl Contents {
         }
         roles.same_features(path, &self.roles.features, &params.tables[0])?;
         let watched = self.doubts.places(&roles.watched);
-        let numbers: Vec<&Column> = match table.may_group && params.decimal.is_none() {
-            true => roles.features.iter().chain(&roles.times).collect(),
-            false => Vec::new(),
-        };
+        let may_group = table.may_group && params.decimal.is_none();
+        let others = roles.features.iter().chain(&roles.times).filter(|_| may_group);
+        let numbers: Vec<&Column> =
+            roles.choice.iter().chain(others).filter(|column| !column.categorical).collect();
         let conditions = roles.all_conditions();
         let mut conditions: Vec<SeenValues> =
-            conditions.map(|of| self.conditions.remove(&of.text).unwrap_or_default()).collect();
+            conditions.map(|of| self.conditions.get(&of.text).cloned().unwrap_or_default()).collect();
         let mut points = vec![Points::default(); numbers.len()];
         let mut bad_rows = std::mem::take(&mut self.bad_rows);
         let mut take = |Row { number, mut cells }: Row| {
-            let names = table.columns.iter().map(|name| Some(&**name));
-            if cells.iter().map(Cell::as_text).eq(names) {
+            let is_name = |(cell, name): (&Cell, &String)| {
+                cell.as_text().unwrap_or_default().eq_ignore_ascii_case(name)
+            };
+            if cells.iter().zip(&table.columns).all(is_name) {
                 self.repeated_names.0.truncate(2);
                 self.repeated_names.0.push(format!("{}:{}", path.display(), number.get()));
                 self.repeated_names.1 += 1;
@@ -182,7 +187,7 @@ impl Contents {
             }
             roles.read(&cells, read_row).map_err(|fault| fault.at(path, number.clone()))?;
             for (column, points) in numbers.iter().zip(&mut points) {
-                points.see(column.cell(&cells).as_text().unwrap_or_default(), number.get());
+                points.see(column.cell(&cells).as_text().unwrap_or_default(), &number);
             }
             self.doubts.see(&cells, &watched, self.rows.len());
             for (slot, column) in self.roles.features.iter().enumerate() {
@@ -202,36 +207,20 @@ impl Contents {
         self.bad_rows = bad_rows;
         self.conditions.extend(roles.all_conditions().map(|of| of.text.clone()).zip(conditions));
         for (column, points) in numbers.iter().zip(&points) {
-            if let Some((row, text)) = points.doubt() {
-                let expected = "numbers that can be read in one way alone, as each value with a point has three digits behind it and whole \
-                                numbers stand beside them";
-                let fault = Fault::new(expected, quoted(text), number::HINT);
-                return Err(fault.at(path, RowNumber::Line(*row)).in_column(&column.name).into());
+            if let Some((row, text)) = points.doubt(may_group) {
+                let (why, hint) = match number::is_notation(text) {
+                    true => ("others are digits alone", number::NOTATION_HINT),
+                    false => (
+                        "each value with a point has three digits behind it and whole numbers stand beside them",
+                        number::HINT,
+                    ),
+                };
+                let expected = format!("numbers that can be read in one way alone, as {why}");
+                let fault = Fault::new(expected, quoted(text), hint);
+                return Err(fault.at(path, row.clone()).in_column(&column.name).into());
             }
         }
         Ok(())
-    }
-
-    /// Takes the greatest time for a failure where many rows have it and all others are much shorter: such as 1e20.
-    fn read_sentinels(&mut self, greatest: &[(f64, String)]) {
-        for (ms, text) in greatest.iter().rev() {
-            let below = self.times.iter().map(|time| time.ms).filter(|other| other < ms).fold(0.0, f64::max);
-            let count = self.times.iter().filter(|time| time.ms == *ms).count();
-            if count < 2 || below == 0.0 || *ms < SENTINEL * below {
-                return;
-            }
-            self.times.iter_mut().filter(|time| time.ms == *ms).for_each(|time| time.ms = f64::INFINITY);
-            self.counts.measured -= count as u64;
-            self.counts.failed += count as u64;
-            // JSON has no exponent here, and a hundred digits.
-            let text = match ah_types::number(text).filter(|_| text.len() > 12) {
-                Some(x) => format!("{x:e}"),
-                None => cut(text, 20),
-            };
-            self.readings.push(format!(
-                "{text} is read as a failure, as it is a million times all other times (times: {count}); say so with --failed={text}"
-            ));
-        }
     }
 
     /// Adds the row that was read last.
@@ -310,6 +299,18 @@ impl Contents {
         }
     }
 
+    /// Returns the different values of a feature but those that are missing.
+    fn values(&self, slot: usize) -> BTreeSet<&str> {
+        let values = self.inputs.iter().map(|input| input.split(SEPARATOR).nth(slot).unwrap_or_default());
+        values.filter(|value| !["", NONE].contains(value)).collect()
+    }
+
+    /// Returns whether the names of a feature are truth values. Beside other names, `true` is a name.
+    fn is_truth(&self, slot: usize) -> bool {
+        let is_one = |value: &str| ["True", "False"].contains(&truth(value));
+        !self.roles.features[slot].categorical && self.values(slot).into_iter().all(is_one)
+    }
+
     /// Returns the inputs in the order of the rows, each as its text in a log with this schema, with its choices and times.
     pub fn samples(
         &self,
@@ -317,12 +318,17 @@ impl Contents {
     ) -> impl Iterator<Item = (String, impl Iterator<Item = (&str, f64)>)> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
         let input = |time: &Time| self.rows[time.row as usize].input;
+        let truths: Vec<bool> = (0..self.roles.features.len()).map(|slot| self.is_truth(slot)).collect();
         let schema_kind = |slot: usize| self.schema.features()[slot].kind;
         self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
             let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
             let missing = |slot: usize| texts[slot] == NONE && schema_kind(slot) == FeatureKind::Numerical;
-            let fields: Vec<_> =
-                order.iter().map(|&slot| quote(if missing(slot) { "" } else { texts[slot] })).collect();
+            let text = |&slot: &usize| match texts[slot] {
+                _ if missing(slot) => "",
+                text if truths[slot] => truth(text),
+                text => text,
+            };
+            let fields: Vec<_> = order.iter().map(|slot| quote(text(slot))).collect();
             let samples = times.iter().map(|time| (&*self.choices[time.choice as usize], time.ms));
             (fields.join(","), samples)
         })
@@ -330,7 +336,16 @@ impl Contents {
 
     /// Returns the report of an import of these rows.
     pub fn report(self, params: &ImportParams) -> ImportReport {
-        let mut warnings = self.readings.clone();
+        let mut warnings = Vec::new();
+        let is_assumed = self.roles.unit_is_assumed() && !self.seen.has_own_units;
+        if is_assumed {
+            let columns = listed(self.roles.times.iter().map(|column| &column.name));
+            warnings.push(format!(
+                "nothing says what the numbers of {columns} are: they are read as milliseconds, where less is better (give --unit, or \
+                 --higher-is-better for rates)"
+            ));
+        }
+        warnings.extend(self.unfound(params));
         let bad_rows = self.bad_rows.count();
         if bad_rows > 0 {
             warnings.push(format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));
@@ -342,9 +357,15 @@ impl Contents {
             ));
         }
         warnings.extend(self.missing_words());
+        warnings.extend(self.limit());
+        warnings.extend(self.numbers_in_names());
         let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
-        let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
+        let mut asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
         warnings.extend(self.doubts.validity(&self.fastest_rows(), &asked));
+        let time = &*self.roles.times[0].name;
+        let totals = words(time).iter().any(|word| ["total", "sum"].contains(&&*word.to_lowercase()));
+        asked.extend(self.roles.unit.iter().map(|column| &*column.name));
+        warnings.extend(self.doubts.figures(&asked, totals.then_some(time), is_assumed));
         let names = &self.roles.choice;
         warnings.extend(
             names
@@ -366,8 +387,8 @@ impl Contents {
             (Some(named), _) => named.to_string(),
             (None, Some(column)) => format!("the unit in {}", column.name),
             (None, None) if rules.higher_is_better => "rates".to_owned(),
-            (None, None) if self.has_own_units => "the unit of each cell".to_owned(),
-            (None, None) => "milliseconds, as nothing names a unit".to_owned(),
+            (None, None) if self.seen.has_own_units => "the unit of each cell".to_owned(),
+            (None, None) => Unit::MS.to_string(),
         };
         let mut choice_names: Vec<String> = self.choices.into_iter().collect();
         choice_names.sort_unstable();
@@ -387,6 +408,17 @@ impl Contents {
             warnings,
             ..self.counts
         }
+    }
+
+    /// Returns a sentence about the greatest time, where several rows have it and all other times are far below it.
+    fn limit(&self) -> Option<String> {
+        let (most, text) = &self.seen.greatest;
+        let others = self.times.iter().filter(|time| time.ms < *most).map(|time| time.ms).fold(0.0, f64::max);
+        let count = self.times.iter().filter(|time| time.ms == *most).count();
+        let is_limit = count > 1 && others > 0.0 && *most >= LIMIT * others;
+        is_limit.then(|| {
+            format!("{text} is {LIMIT} or more times all other times (rows: {count}): if it stands for a failure or a limit, give --failed={text}")
+        })
     }
 
     /// Returns for each input the row with the least time.
@@ -415,15 +447,24 @@ impl Contents {
         })
     }
 
+    /// Returns a sentence for each feature whose names are several numbers: `64x128`, `(8, 16)`.
+    fn numbers_in_names(&self) -> impl Iterator<Item = String> {
+        let are_numbers =
+            |values: &BTreeSet<&str>| values.len() > 3 && values.iter().all(|value| number::is_shape(value));
+        let shapes = (0..self.roles.features.len()).filter(move |slot| are_numbers(&self.values(*slot)));
+        let names = shapes.map(|slot| &self.roles.features[slot]).filter(|column| !column.categorical);
+        names.map(|Column { name, .. }| {
+            format!("column {name} has numbers inside names, which no other input shares: --name-column {name} --name-pattern makes columns of them")
+        })
+    }
+
     /// Returns a sentence about rows that give one choice on one input very different times.
     fn contradiction(&self, params: &ImportParams) -> Option<String> {
         // The least and the greatest time of each pair; of the repetitions in a row, the least counts.
         let mut pairs: FxHashMap<(u32, u32), [Time; 2]> = FxHashMap::default();
-        let of_row = |a: &Time, b: &Time| (a.row, a.choice) == (b.row, b.choice);
-        for times in self.times.chunk_by(of_row) {
-            let least = times.iter().copied().reduce(|a, b| if b.ms < a.ms { b } else { a })?;
-            let pair = (self.rows[least.row as usize].input, least.choice);
-            let [low, high] = pairs.entry(pair).or_insert([least; 2]);
+        for times in self.times.chunk_by(|a, b| (a.row, a.choice) == (b.row, b.choice)) {
+            let least = times.iter().copied().min_by(|a, b| a.ms.total_cmp(&b.ms))?;
+            let [low, high] = pairs.entry(self.pair(&least)).or_insert([least; 2]);
             if least.ms < low.ms {
                 *low = least;
             }
@@ -432,7 +473,9 @@ impl Contents {
             }
         }
         let apart = || pairs.values().filter(|[low, high]| high.ms > APART * low.ms);
-        let [low, high] = apart().min_by_key(|[low, high]| low.row.min(high.row))?;
+        let Some([low, high]) = apart().min_by_key(|[low, high]| low.row.min(high.row)) else {
+            return self.explained();
+        };
         let place = |time: &Time| {
             let TableRow { table, number, .. } = &self.rows[time.row as usize];
             format!(
@@ -454,5 +497,38 @@ impl Contents {
             place(low),
             place(high),
         ))
+    }
+
+    /// Returns the input and the choice of a time.
+    fn pair(&self, time: &Time) -> (u32, u32) {
+        (self.rows[time.row as usize].input, time.choice)
+    }
+
+    /// Returns a sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
+    fn explained(&self) -> Option<String> {
+        let times = || self.times.iter().take(MOST_COMPARED).filter(|time| time.ms.is_finite());
+        // The sum of the logarithms of each pair, and their number.
+        let mut sums: FxHashMap<(u32, u32), (f64, u32)> = FxHashMap::default();
+        for time in times() {
+            let (sum, count) = sums.entry(self.pair(time)).or_default();
+            (*sum, *count) = (*sum + ln(time.ms), *count + 1);
+        }
+        sums.retain(|_, (_, count)| *count > 1);
+        let (mut last, mut deviations) = (None, Vec::new());
+        for &Time { row, choice, ms } in times() {
+            let place = last
+                .filter(|(of_row, of_choice, _)| (row, choice) == (*of_row, *of_choice))
+                .map_or(0, |(.., at)| at + 1);
+            last = Some((row, choice, place));
+            if let Some((sum, count)) = sums.get(&(self.rows[row as usize].input, choice)) {
+                deviations.push(Deviation {
+                    row: row as usize,
+                    choice,
+                    place,
+                    log: ln(ms) - sum / f64::from(*count),
+                });
+            }
+        }
+        self.doubts.explanation(&deviations, deviations.len() - sums.len())
     }
 }

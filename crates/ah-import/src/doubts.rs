@@ -6,16 +6,26 @@ use std::path::Path;
 use ah_model::shown::{cut, listed, quoted};
 use ah_model::{Error, Fault};
 use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
 
 use crate::cell::Cell;
 use crate::column::{Column, is_named};
-use crate::words::{WORDS, is_in, is_spread, is_statistic, words};
+use crate::named::Named;
+use crate::words::{
+    WORDS, is_in, is_label, is_spread, is_statistic, is_time, spread, statistics_of_one, words,
+};
 
 /// A column with more values is no column of states.
 const MOST_VALUES: usize = 16;
 
 /// The number of a value in a row whose table lacks the column.
 const ABSENT: u8 = u8::MAX;
+
+/// A column matters where its values explain this share of how far the times of one input and choice differ.
+const EXPLAINED: f64 = 0.7;
+
+/// Times that differ less are repetitions: 3 % by a column, and 1.4 times by the place in a list, whose first run may be slow.
+const LEAST_DEVIATIONS: [f64; 2] = [0.03, 0.35];
 
 /// The state of a measured error, and of one that is NaN or infinite.
 const A_NUMBER: &str = "a number";
@@ -24,6 +34,16 @@ const NO_NUMBER: &str = "NaN";
 #[derive(Debug, Default)]
 pub struct Doubts {
     columns: Vec<Watched>,
+}
+
+/// How far a time is from the others of its input and its choice.
+pub struct Deviation {
+    pub row: usize,
+    pub choice: u32,
+    /// The place in a list of times.
+    pub place: u32,
+    /// The logarithm of its time less the mean of all.
+    pub log: f64,
 }
 
 #[derive(Debug)]
@@ -111,6 +131,71 @@ impl Doubts {
         Ok(())
     }
 
+    /// Returns a sentence for each column whose values name figures, such as `throughput` and `p99`, and for each that counts the runs
+    /// in `totals`, but for the columns that the user `asked` about. One name alone matters where nothing else says what the times are.
+    pub fn figures(&self, asked: &[&str], totals: Option<&str>, is_assumed: bool) -> Vec<String> {
+        let sentence = |watched: &Watched| {
+            let values: Vec<&String> = watched.values.iter().filter(|value| value.len() > 1).collect();
+            let names_unit = |value: &&String| match Named::of(value) {
+                Named::Quantity(_) => true,
+                Named::Question(part) => part == **value,
+                Named::Nothing => false,
+            };
+            let is_figure = |value: &&String| {
+                words(value).len() < 4 && (names_unit(value) || is_time(value) || spread(value).is_some())
+            };
+            let name = quoted(&watched.name);
+            let are_figures = values.len() == watched.values.len() && values.iter().all(is_figure);
+            if are_figures && (values.len() > 1 || is_assumed && values.iter().any(names_unit)) {
+                let flag = shell(&format!("{}={}", watched.name, values[0]));
+                return Some(format!(
+                    "column {name} has {}: keep the rows of one figure with --where {flag}",
+                    listed(&values)
+                ));
+            }
+            let counts = watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
+            let total = totals.filter(|_| counts && (watched.has_many || watched.values.len() > 1))?;
+            Some(format!(
+                "the rows differ in {name}: if {} is a total of so many runs, divide it first",
+                quoted(total)
+            ))
+        };
+        let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
+        self.columns.iter().filter(is_open).filter_map(sentence).collect()
+    }
+
+    /// Returns a sentence about what explains most of how far times differ from others of their input and choice. `free` is the number of
+    /// times less that of such pairs.
+    pub fn explanation(&self, times: &[Deviation], free: usize) -> Option<String> {
+        let all: f64 = times.iter().map(|time| time.log * time.log).sum();
+        let [by_column, by_place] = LEAST_DEVIATIONS.map(|least| all > least * least * free as f64);
+        let explains = |value: &dyn Fn(&Deviation) -> u32| {
+            let mut sums: FxHashMap<(u32, u32), (f64, f64)> = FxHashMap::default();
+            for time in times {
+                let (sum, count) = sums.entry((time.choice, value(time))).or_default();
+                (*sum, *count) = (*sum + time.log, *count + 1.0);
+            }
+            let explained: f64 = sums.values().map(|(sum, count)| sum * sum / count).sum();
+            free >= 3 * sums.len() && explained > EXPLAINED * all
+        };
+        let value =
+            |watched: &Watched, time: &Deviation| watched.rows.get(time.row).copied().unwrap_or(ABSENT);
+        let matters = |watched: &&Watched| {
+            let is_open = by_column && !watched.has_many && !is_label(&watched.name);
+            is_open && explains(&|time| u32::from(value(watched, time)))
+        };
+        match self.columns.iter().find(matters) {
+            Some(Watched { name, .. }) => Some(format!(
+                "column {} changes the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with \
+                 --where",
+                quoted(name)
+            )),
+            None => (by_place && explains(&|time| time.place)).then(|| {
+                "the times of a row differ by their place: if they are no repetitions, name one of them, as in --time COLUMN.0".to_owned()
+            }),
+        }
+    }
+
     /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not, but for the columns
     /// that the user `asked` about. `fastest` has for each input the row with the least time.
     pub fn validity(&self, fastest: &[usize], asked: &[&str]) -> Vec<String> {
@@ -173,7 +258,7 @@ impl Watched {
         let is_named = [&WORDS.good_names, &WORDS.bad_names, &WORDS.neutral_names]
             .iter()
             .any(|names| has_word(&self.words, names));
-        let is_bad = |value: &String| value == NO_NUMBER || is_in(&WORDS.bad_values, &value.to_lowercase());
+        let is_bad = |value: &String| value == NO_NUMBER || is_bad(value);
         // A margin of error is no error, unless it is no number.
         is_named && !self.is_measured() || self.values.iter().any(is_bad)
     }
@@ -185,10 +270,10 @@ impl Watched {
         {
             return Some(value != NO_NUMBER);
         }
+        let is_bad = is_bad(value);
         let value = value.to_lowercase();
-        let is_good = is_in(&WORDS.good_values, &value);
-        if is_good || is_in(&WORDS.bad_values, &value) {
-            return Some(is_good);
+        if is_bad || is_in(&WORDS.good_values, &value) {
+            return Some(!is_bad);
         }
         let is_true = match &*value {
             "true" | "yes" | "1" | "t" | "y" => Some(true),
@@ -196,17 +281,26 @@ impl Watched {
             _ => None,
         };
         match (has_word(&self.words, &WORDS.good_names), has_word(&self.words, &WORDS.bad_names)) {
-            (true, false) => is_true,
+            // How many tests passed.
+            (true, false) => is_true.or_else(|| ah_types::number(&value).map(|passed| passed > 0.0)),
             (false, true) => Some(is_true == Some(false)),
             _ => None,
         }
     }
 }
 
-/// Returns whether one of a name's words, or two behind each other as in `timed_out`, is one of these.
+/// Returns whether one of a name's words, or two behind each other as in `timed_out`, is one of these or begins with a long one.
 fn has_word(name: &[String], words: &[String]) -> bool {
-    let mut two = name.windows(2).map(<[String]>::concat);
-    name.iter().any(|word| words.contains(word)) || two.any(|word| words.contains(&word))
+    let is_one =
+        |word: &str| words.iter().any(|known| word == known || known.len() > 3 && word.starts_with(&**known));
+    name.iter().any(|word| is_one(word)) || name.windows(2).any(|two| is_one(&two.concat()))
+}
+
+/// Returns whether a value is bad news in any column: `FAIL`, `CUDA error: 700`, not `no errors`.
+fn is_bad(value: &str) -> bool {
+    let text = format!(" {} ", words(value).join(" ").to_lowercase());
+    let is_denied = [" no ", " 0 ", " without "].iter().any(|no| text.starts_with(no));
+    !is_denied && WORDS.bad_values.iter().any(|bad| text.contains(&format!(" {bad} ")))
 }
 
 fn is_name(value: &str) -> bool {
@@ -227,7 +321,8 @@ fn shell(word: &str) -> String {
     format!("'{}'", cut(word, 60).replace('\'', "'\\''"))
 }
 
-/// Returns a sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`. `column` has their names.
+/// Returns a sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`, or of all, such as
+/// `total`. `column` has their names.
 pub fn statistics(choices: &IndexSet<String>, column: &str) -> Option<String> {
     let of = |name: &str| {
         let begins_figure = |at: usize| {
@@ -238,14 +333,22 @@ pub fn statistics(choices: &IndexSet<String>, column: &str) -> Option<String> {
         };
         name.char_indices().skip(1).find_map(|(at, _)| begins_figure(at))
     };
-    let mut found = choices.iter().filter_map(|name| Some((name, of(name)?)));
-    let (first, of_first) = found.next()?;
-    let pattern = if first[of_first.len()..].starts_with(':') { "*:*" } else { first };
+    let mut found: Vec<_> = choices.iter().filter_map(|name| Some((name, of(name)?))).collect();
+    if found.is_empty() {
+        let alike = statistics_of_one(choices);
+        let other = |name: &&String| {
+            choices.iter().find(|other| *other != *name && (alike.len() == 1 || alike.contains(other)))
+        };
+        found = alike.iter().filter_map(|name| Some((*name, other(name)?.clone()))).collect();
+    }
+    let (first, of_first) = found.first()?;
+    let pattern =
+        if first.strip_prefix(&**of_first).is_some_and(|end| end.starts_with(':')) { "*:*" } else { first };
     Some(format!(
         "choices that look like statistics of another one: {}, for example {} beside {}. If they are no choices, give --where {}",
-        1 + found.count(),
+        found.len(),
         quoted(first),
-        quoted(&of_first),
+        quoted(of_first),
         shell(&format!("{column}!={pattern}")),
     ))
 }

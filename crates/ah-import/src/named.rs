@@ -2,7 +2,7 @@
 
 use crate::quantity::{Quantity, Rate, is_counted, known_amount};
 use crate::unit::Unit;
-use crate::words::{WORDS, is_in, may_follow_a_unit, words};
+use crate::words::{WORDS, is_in, is_time, may_follow_a_unit, words};
 
 /// What the name of a column says about its numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,10 +18,22 @@ impl Named {
     pub fn of(column: &str) -> Self {
         let quantity = |quantity: Quantity| Self::Quantity(quantity);
         let mut name = column.trim();
+        // The 99 % of a percentile is a statistic.
+        let signs = column.match_indices(['%', '$', '€']);
+        if let Some((_, sign)) = signs.into_iter().find(|(at, _)| !column[..*at].ends_with(is_digit)) {
+            return Self::Question(sign.to_owned());
+        }
         while let Some((before, inside)) = bracket(name) {
-            match Quantity::of_unit(inside) {
+            let others: Vec<&str> =
+                words(inside).into_iter().filter(|word| !may_follow_a_unit(word)).collect();
+            // `(avg us)`, `(us, median)` and `(sec.)`, not `(10 us)`.
+            let found = Quantity::of_unit(inside).or_else(|| match others[..] {
+                [unit] if !inside.starts_with(is_digit) => Quantity::of_unit(unit),
+                _ => None,
+            });
+            match found {
                 Some(found) => return quantity(found),
-                None if words(inside).iter().all(|word| may_follow_a_unit(word)) => name = before,
+                None if others.is_empty() => name = before,
                 None => return Self::Question(inside.to_owned()),
             }
         }
@@ -38,7 +50,7 @@ impl Named {
             let is_long = Unit::of_word(per).is_some() || is_in(&WORDS.long_times, &per.to_lowercase());
             is_long && Unit::of_word(amount).is_some()
                 || is_amount(amount)
-                || is_in(&WORDS.no_times, &amount.to_lowercase())
+                || is_other(&amount.to_lowercase())
         };
         if let Some(part) = parts().find(is_no_time) {
             return Self::Question(part.to_owned());
@@ -73,7 +85,7 @@ impl Named {
             (_, Some(rate)) => quantity(Quantity::Rate(rate)),
             // `GBs` may be GB/s, and `tokens` is no time.
             _ if is_two_letters
-                || is_in(&WORDS.no_times, last)
+                || is_other(last)
                 || is_amount(word.trim_end_matches('s'))
                 || is_amount(word) =>
             {
@@ -84,9 +96,33 @@ impl Named {
             }
             // Not `t_min`: `time_min` may be minutes or the least time.
             _ if lower[at..].iter().any(|word| word == "min") => Self::Question("min".to_owned()),
-            _ => Self::Nothing,
+            _ => Self::inside(&words),
         }
     }
+
+    /// Returns what a unit before the end of a name says: `time_us_run1` has microseconds; `us_east` and `duration_100ns` are questions.
+    fn inside(words: &[&str]) -> Self {
+        let named = |at: usize| {
+            let word = words[at].trim_start_matches(is_digit);
+            let unit = Unit::of_word(word).filter(|_| !may_follow_a_unit(word))?;
+            let is_of_time = word == words[at] && at > 0 && is_time(words[at - 1]);
+            match is_of_time {
+                true => Some(Self::Quantity(Quantity::Time(unit))),
+                false => (word.len() > 1).then(|| Self::Question(words[at].to_owned())),
+            }
+        };
+        (0..words.len()).find_map(named).unwrap_or(Self::Nothing)
+    }
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// Returns whether a word in small letters is for what is no time, also for a thousand or more of it: `kcycles`.
+fn is_other(word: &str) -> bool {
+    let of_many = word.strip_prefix(['k', 'm', 'g']).filter(|word| word.len() > 3);
+    is_in(&WORDS.no_times, word) || of_many.is_some_and(|word| is_in(&WORDS.no_times, word))
 }
 
 /// Returns whether a word counts what is done, so that `s` behind it makes a rate. One run, `op`, and single letters do not.
@@ -160,6 +196,14 @@ mod tests {
             ("s_per_epoch", 1e3),
             ("ms per token", 1.0),
             ("mean ± std (us)", 1e-3),
+            ("Time (in us)", 1e-3),
+            ("latency (us, median)", 1e-3),
+            ("latency (avg us)", 1e-3),
+            ("Time (sec.)", 1e3),
+            ("time_us_run1", 1e-3),
+            ("Time [us] on A100", 1e-3),
+            ("mean_s_fp16", 1e3),
+            ("lat_ns_fp16", 1e-6),
         ] {
             let found = Named::of(name);
             let is_right = matches!(&found, Named::Quantity(Quantity::Time(unit)) if unit.ms(1.0) == ms);
@@ -216,6 +260,11 @@ mod tests {
             "GStencil/s",
             "Mrays/s",
             "nps",
+            "hashrate",
+            "tput",
+            "thrpt",
+            "framerate",
+            "membw",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");
@@ -266,13 +315,25 @@ mod tests {
             "timestamp",
             "energy (kJ)",
             "tokens per request",
+            "Time (%)",
+            "% of time",
+            "time %",
+            "cost ($)",
+            "us_east",
+            "duration_100ns",
+            "time (10 us)",
+            "Mcycles",
+            "FOM",
+            "vs_baseline",
+            "relative",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");
         }
         for name in [
             "time", "real_time", "result", "t1", "rows", "stats.mean", "Mean", "latency", "runtime",
-            "time (mean)", "best", "data", "time_per_query", "latency per call",
+            "time (mean)", "best", "data", "time_per_query", "latency per call", "latency (99%)", "p99.9%",
+            "rms_norm", "h_step",
         ] {
             assert_eq!(Named::of(name), Named::Nothing, "{name}");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use ah_model::RowNumber;
 use regex::Regex;
 
 /// The character between the whole part of a number and its fraction.
@@ -19,7 +20,12 @@ pub enum Decimal {
 pub const HINT: &str = "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > \
                         NEW.csv` does the same), or --decimal point where a point begins it";
 
-/// Reads a number. Without `decimal`, digits may be grouped where it can be read in one way alone: `1,234.5`, but not `1,234`.
+/// What to do where some values of the choice are plain numbers, and others numbers in another notation.
+pub const NOTATION_HINT: &str =
+    "write it as the others, or give --categorical with this column if they are names";
+
+/// Reads a number. Without `decimal`, digits may be grouped where it can be read in one way alone: `1,234.5`, but not `1,234`;
+/// nor `512 498`, which may be two numbers.
 pub fn read(text: &str, decimal: Option<Decimal>) -> Option<f64> {
     if let Some(decimal) = decimal {
         // A text without digits, such as inf, has no fraction.
@@ -29,6 +35,7 @@ pub fn read(text: &str, decimal: Option<Decimal>) -> Option<f64> {
         };
     }
     ah_types::number(text).or_else(|| match (plain(text, Decimal::Point), plain(text, Decimal::Comma)) {
+        _ if text.trim().contains(' ') => None,
         (Some(number), None) => ah_types::number(&number),
         (Some(number), Some(same)) if number == same => ah_types::number(&number),
         _ => None,
@@ -42,13 +49,21 @@ pub fn is_localized(text: &str) -> bool {
         && [Decimal::Point, Decimal::Comma].iter().any(|decimal| plain(text, *decimal).is_some())
 }
 
-/// Returns whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567` or `50 %`.
+/// Returns whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567`, `50 %`,
+/// `1.5D+03` or `'64'`.
 pub fn is_notation(text: &str) -> bool {
     static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
-        let forms = r"0x[\da-f_]+|0[bo][\d_]+|\d{1,3}(_\d{3}|,\d{2,3})+(\.\d+)?|\d+([.,]\d+)? ?([kmgtp]i?b?|b|bytes|%)";
+        let forms = r"0x[\da-f_]+|0[bo][\d_]+|\d{1,3}(_\d{3}|,\d{2,3})+(\.\d+)?|\d+([.,]\d+)? ?([kmgtp]i?b?|b|bytes|%)|\d+\.\d*d[-+]?\d+|'[\d.]+'";
         Regex::new(&format!("(?i)^[-+]?({forms})$")).expect("a regular expression")
     });
     NOTATION.is_match(text)
+}
+
+/// Returns whether a text is several numbers: `64x128`, `(8, 16)`, `[1, 2]`, `1/2`.
+pub fn is_shape(text: &str) -> bool {
+    static SHAPE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\W?\d+(( ?[x×*/] ?|, ?)\d+)+\W?$").expect("a regular expression"));
+    SHAPE.is_match(text)
 }
 
 /// Returns the number with a decimal point and without groups; `None` where the separators are out of place.
@@ -85,29 +100,36 @@ fn plain(text: &str, decimal: Decimal) -> Option<String> {
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// The number of the first row where a point may group digits, and its value.
-    grouped: Option<(u64, String)>,
+    grouped: Option<(RowNumber, String)>,
+    /// The same for the first number in another notation.
+    odd: Option<(RowNumber, String)>,
     has_fraction: bool,
     has_whole: bool,
 }
 
 impl Points {
     /// Sees the value of a row.
-    pub fn see(&mut self, text: &str, row: u64) {
+    pub fn see(&mut self, text: &str, row: &RowNumber) {
+        let found = || (row.clone(), text.to_owned());
         if ah_types::number(text).is_none() {
+            if self.odd.is_none() && (is_localized(text) || is_notation(text)) {
+                self.odd = Some(found());
+            }
             return;
         }
         let may_group =
             !text.trim_start_matches(['-', '+']).starts_with('0') && plain(text, Decimal::Comma).is_some();
         match text.contains('.') {
-            true if may_group => drop(self.grouped.get_or_insert_with(|| (row, text.to_owned()))),
+            true if may_group => drop(self.grouped.get_or_insert_with(found)),
             true => self.has_fraction = true,
             false => self.has_whole = true,
         }
     }
 
-    /// Returns the first row with a point that probably groups digits, and its value.
-    pub fn doubt(&self) -> Option<&(u64, String)> {
-        self.grouped.as_ref().filter(|_| self.has_whole && !self.has_fraction)
+    /// Returns the first row with a point that probably groups digits, and its value; or with another notation than that of others.
+    pub fn doubt(&self, may_group: bool) -> Option<&(RowNumber, String)> {
+        let grouped = self.grouped.as_ref().filter(|_| may_group && self.has_whole && !self.has_fraction);
+        grouped.or(self.odd.as_ref().filter(|_| self.has_whole || self.has_fraction))
     }
 }
 
@@ -125,7 +147,8 @@ mod tests {
             ("0,05", None, Some(0.05), None),
             ("0.05", Some(0.05), None, Some(0.05)),
             ("1,234,567", Some(1_234_567.0), None, Some(1_234_567.0)),
-            ("1 234", Some(1234.0), Some(1234.0), Some(1234.0)),
+            ("1 234", Some(1234.0), Some(1234.0), None),
+            ("1\u{202f}234", Some(1234.0), Some(1234.0), Some(1234.0)),
             ("1'234.5", Some(1234.5), None, Some(1234.5)),
             ("-1,5e-3", None, Some(-0.0015), None),
             ("12,34,567", None, None, None),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ah_model::shown::{did_you_mean, listed, quoted};
 use ah_model::{Error, Fault};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::column::{Column, is_named};
@@ -123,6 +123,15 @@ fn names_units(column: &str) -> bool {
 /// # Errors
 /// A question, where the names say something that the flags do not answer.
 fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Result<Option<Quantity>, Error> {
+    let found: Vec<(&str, Named)> =
+        times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
+    let quantities = || found.iter().filter(|(_, named)| matches!(named, Named::Quantity(_)));
+    let differ = |(_, named): &(&str, Named)| quantities().next().is_some_and(|(_, first)| first != named);
+    if quantities().any(differ) && !rows_have_units {
+        let field = if params.wide { "wide" } else { "time" };
+        let found = listed(quantities().map(|(name, _)| name));
+        return Err(Error::parameter(field, "columns in one unit (convert the others)", found));
+    }
     if let Some(unit) = params.unit {
         return Ok(Some(Quantity::Time(unit)));
     }
@@ -132,8 +141,6 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
         let found = format!("{}, and {word} says how far times differ", quoted(name));
         return Err(Error::parameter("time", expected, found));
     }
-    let found: Vec<(&str, Named)> =
-        times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
     let listed = |is_one: &dyn Fn(&Named) -> bool| {
         listed(found.iter().filter(|(_, named)| is_one(named)).map(|(name, _)| name))
     };
@@ -310,18 +317,19 @@ impl<'a> Finder<'a> {
         });
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
-        let mut stems: IndexMap<_, (Vec<&String>, bool)> = IndexMap::new();
-        for name in others.iter().filter(|_| self.params.choice.is_empty()) {
-            let (stem, statistics) = words::by_statistics(name);
-            let (alike, has_statistic) = stems.entry(stem).or_default();
-            alike.push(name);
-            *has_statistic |= !statistics.is_empty();
-        }
-        if let Some((alike, _)) =
-            stems.into_values().find(|(alike, has_statistic)| *has_statistic && alike.len() > 1)
-        {
+        let statistics = words::statistics_of_one(&others);
+        // A count or a ratio is no time, nor is the number of a row, or a feature that was forgotten.
+        let is_other =
+            |name: &&String| words::is_label(name) || matches!(Named::of(name), Named::Question(_));
+        let odd: Vec<&String> = others.iter().filter(is_other).collect();
+        let found = match (statistics.is_empty(), odd.is_empty()) {
+            (false, _) => format!("statistics of one: {}", listed(statistics)),
+            (true, false) => format!("what may be no choices: {}", listed(odd)),
+            (true, true) => String::new(),
+        };
+        if self.params.choice.is_empty() && !found.is_empty() {
             let expected = "a column of times for each choice (name these with --choice)";
-            return Err(Error::parameter("wide", expected, format!("statistics of one: {}", listed(alike))));
+            return Err(Error::parameter("wide", expected, found));
         }
         if names.is_empty() {
             return Err(self.missing("wide", "columns of times besides the features"));

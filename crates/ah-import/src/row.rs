@@ -3,7 +3,7 @@
 use ah_model::shown::{listed, quoted};
 use ah_model::{Fault, FeatureKind, fields};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, truth};
 use crate::column::Column;
 use crate::error::bad_row;
 use crate::quantity::Quantity;
@@ -135,10 +135,10 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
         let mut value = String::new();
         match write(column, cells, "part of the choice", &mut value)? {
             None => {}
-            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(&value),
+            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(truth(&value)),
             Some(_) => {
                 let separator = if name.is_empty() { "" } else { "_" };
-                name.extend([separator, &column.name, "=", &value]);
+                name.extend([separator, &column.name, "=", truth(&value)]);
             }
         }
     }

@@ -8,15 +8,13 @@ use crate::condition::Condition;
 use crate::error::bad_row;
 use crate::number::{self, Decimal};
 use crate::quantity::Quantity;
+use crate::words::is_time;
 
 /// The outcome of timing a choice once: milliseconds, infinite if it failed; `None` if it was not measured.
 pub type Timing = Option<f64>;
 
 /// A failure.
 pub const FAILED: Timing = Some(f64::INFINITY);
-
-/// The number of the greatest times whose texts are kept.
-const GREATEST: usize = 4;
 
 /// The rules for reading a table's times.
 #[derive(Clone, Debug, Default)]
@@ -39,22 +37,8 @@ pub struct SeenTimes {
     pub first: Option<Quantity>,
     /// Whether a cell names its unit.
     pub has_own_units: bool,
-    /// The greatest times and their texts, in ascending order.
-    pub greatest: Vec<(f64, String)>,
-}
-
-impl SeenTimes {
-    fn see(&mut self, ms: f64, text: &str) {
-        let is_full = self.greatest.len() == GREATEST;
-        if ms.is_infinite() || is_full && ms <= self.greatest[0].0 {
-            return;
-        }
-        let at = self.greatest.partition_point(|(known, _)| *known < ms);
-        if self.greatest.get(at).is_none_or(|(known, _)| *known != ms) {
-            self.greatest.insert(at, (ms, text.to_owned()));
-            self.greatest.drain(..usize::from(is_full));
-        }
-    }
+    /// The greatest time and its text.
+    pub greatest: (f64, String),
 }
 
 impl TimeRules {
@@ -89,7 +73,7 @@ impl TimeRules {
             return Ok(if self.missing_is_failed { FAILED } else { None });
         }
         let (number, own) = split_unit(text);
-        let own = match own.is_empty() || number::read(text, self.decimal).is_some() {
+        let own = match own.is_empty() || number.is_empty() || number::read(text, self.decimal).is_some() {
             true => None,
             false => Some(Quantity::of_unit(own).ok_or_else(|| self.fault(cell, of_row))?),
         };
@@ -112,7 +96,9 @@ impl TimeRules {
         if seen.first.is_none() {
             seen.first = Some(quantity.clone());
         }
-        seen.see(ms, text);
+        if ms.is_finite() && ms > seen.greatest.0 {
+            seen.greatest = (ms, text.to_owned());
+        }
         Ok(Some(ms))
     }
 
@@ -154,6 +140,9 @@ impl TimeRules {
         };
         let mut fault = bad_row(expected, cell.shown());
         match cell.as_text() {
+            Some(text) if Quantity::of_unit(text).is_some() || is_time(text) => {
+                fault.hint = "remove this row of names or units, and give --unit; below names in another order, split the file".to_owned();
+            }
             Some(text) if number::is_localized(text) || number::is_localized(split_unit(text).0) => {
                 fault.hint = number::HINT.to_owned();
             }

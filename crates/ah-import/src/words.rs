@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use indexmap::IndexMap;
 use serde::Deserialize;
 
 /// A unit of time that words name.
@@ -35,6 +36,8 @@ pub struct Words {
     pub figures: Vec<String>,
     pub behind_units: Vec<String>,
     pub no_times: Vec<String>,
+    pub labels: Vec<String>,
+    pub counts: Vec<String>,
     /// The units of time.
     pub units: Vec<(Base, Vec<String>)>,
     pub rates: Vec<String>,
@@ -91,6 +94,27 @@ pub fn spread(name: &str) -> Option<&str> {
 pub fn by_statistics(name: &str) -> (Vec<String>, Vec<String>) {
     let lower = words(name).into_iter().map(str::to_lowercase);
     lower.partition(|word| !is_statistic(word) && !is_spread(word))
+}
+
+/// Returns the first names that differ in statistics alone, or that are nothing else: `sort_mean` and `p99 sort`, or `total`.
+pub fn statistics_of_one<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<&'n String> {
+    let mut stems: IndexMap<_, (Vec<&String>, bool)> = IndexMap::new();
+    for name in names {
+        let (stem, statistics) = by_statistics(name);
+        let (alike, has_statistic) = stems.entry(stem).or_default();
+        alike.push(name);
+        *has_statistic |= !statistics.is_empty();
+    }
+    let is_alone = |name: &&String| words(name).iter().all(|word| is_statistic(&word.to_lowercase()));
+    let found =
+        stems.into_values().find(|(alike, has)| *has && (alike.len() > 1 || alike.iter().all(is_alone)));
+    found.map(|(alike, _)| alike).unwrap_or_default()
+}
+
+/// Returns whether a name is that of a number which labels a row or an input: `run_id`, `Unnamed: 0`.
+pub fn is_label(name: &str) -> bool {
+    let last = words(name).into_iter().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));
+    last.is_some_and(|word| is_in(&WORDS.labels, &word.to_lowercase()))
 }
 
 /// Returns whether a text names a time without its unit, or a statistic of times.

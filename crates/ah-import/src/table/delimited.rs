@@ -1,4 +1,4 @@
-//! CSV and similar formats: the header shows whether commas, tabs or semicolons separate the cells.
+//! CSV and similar formats: the header shows whether commas, tabs, semicolons, bars or spaces separate the cells.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -17,13 +17,13 @@ const MOST_HEADER: u64 = 64 << 20;
 
 /// Opens a text with a line of names.
 pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
-    let mut header = Vec::new();
-    let read = text.by_ref().take(MOST_HEADER).read_until(b'\n', &mut header);
-    if read.map_err(Error::io(path, "read"))? as u64 == MOST_HEADER {
-        let found = format!("a first line of {} MiB", MOST_HEADER >> 20);
-        return Err(bad_file("a line of column names", found).of_file(path).into());
-    }
+    let (header, before) = names(path, &mut text)?;
     let (delimiter, crlf) = (delimiter(&header), header.ends_with(b"\r\n"));
+    // Several spaces between cells are one.
+    let cells = move |record: csv::StringRecord| match delimiter {
+        b' ' => record.iter().filter(|cell| !cell.is_empty()).collect(),
+        _ => record,
+    };
     // Each line then ends as the first one does, and a line is counted for it.
     let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
     let all = std::io::Cursor::new(header).chain(text).chain(end);
@@ -32,33 +32,68 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
         .flexible(true)
         .trim(csv::Trim::Headers)
         .from_reader(all);
-    let header = reader.headers().map_err(|e| broken(path, e, 1))?;
+    let header = cells(reader.headers().map_err(|e| broken(path, e, 1 + before))?.clone());
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
     if columns.iter().all(String::is_empty) {
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
     }
     let file = path.to_owned();
-    let (path, mut record, width) = (path.to_owned(), csv::StringRecord::new(), columns.len());
+    let (path, width) = (path.to_owned(), columns.len());
     let rows = std::iter::from_fn(move || {
-        let read = reader.read_record(&mut record);
-        // Behind the line of the record, whose cells may have line ends. The line feed of CRLF is not read yet.
-        let behind = reader.position().line() + u64::from(crlf);
-        let inside = record.iter().flat_map(str::bytes).filter(|b| *b == b'\n').count() as u64;
-        match read {
-            Ok(false) => None,
-            Ok(true) => {
-                let number = RowNumber::Line(behind - 1 - inside);
-                Some(match check(&record, width) {
+        loop {
+            let mut record = csv::StringRecord::new();
+            let read = reader.read_record(&mut record);
+            // Behind the line of the record, whose cells may have line ends. The line feed of CRLF is not read yet.
+            let behind = before + reader.position().line() + u64::from(crlf);
+            let inside = record.iter().flat_map(str::bytes).filter(|b| *b == b'\n').count() as u64;
+            let number = RowNumber::Line(behind - 1 - inside);
+            let record = cells(record);
+            return match read {
+                Ok(false) => None,
+                Ok(true) if is_no_row(&record, width) => continue,
+                Ok(true) => Some(match check(&record, width) {
                     None => Ok(Row { number, cells: record.iter().map(Cell::from).collect() }),
                     Some(fault) => Err(fault.at(&path, number).into()),
-                })
-            }
-            Err(e) => Some(Err(broken(&path, e, behind - 1))),
+                }),
+                Err(e) => Some(Err(broken(&path, e, behind - 1))),
+            };
         }
     });
     let preset = preset::find(params, |mark| columns.iter().any(|column| column == mark));
     let preset = preset::found_for(&file, params, preset)?;
-    Ok(Table { columns, may_group: delimiter != b',', preset, rows: Box::new(rows) })
+    Ok(Table { columns, may_group: ![b',', b' '].contains(&delimiter), preset, rows: Box::new(rows) })
+}
+
+/// Reads the line of names. Returns it with the number of lines before it: comments, and the `sep=;` of a spreadsheet.
+fn names(path: &Path, text: &mut Box<dyn BufRead>) -> Result<(Vec<u8>, u64), Error> {
+    let mut before = 0;
+    loop {
+        let mut line = Vec::new();
+        let read = text.by_ref().take(MOST_HEADER).read_until(b'\n', &mut line);
+        if read.map_err(Error::io(path, "read"))? as u64 == MOST_HEADER {
+            let found = format!("a first line of {} MiB", MOST_HEADER >> 20);
+            return Err(bad_file("a line of column names", found).of_file(path).into());
+        }
+        let next = text.fill_buf().map_err(Error::io(path, "read"))?;
+        let next = next.split(|b| *b == b'\n').next().unwrap_or_default();
+        let count = |line: &[u8]| line.iter().filter(|b| **b == delimiter(next)).count();
+        if line.starts_with(b"#") && count(&line) > 0 && count(&line) == count(next) {
+            // As numpy's savetxt writes names.
+            line.remove(0);
+        }
+        if !line.starts_with(b"#") && !line.starts_with(b"sep=") {
+            return Ok((line, before));
+        }
+        before += 1;
+    }
+}
+
+/// Returns whether a record is a comment, or the line below the names in Markdown.
+fn is_no_row(record: &csv::StringRecord, width: usize) -> bool {
+    let is_rule = |cell: &str| cell.bytes().all(|b| b"-:=+ ".contains(&b));
+    let has_rule = || record.iter().any(|cell| cell.contains("--"));
+    record.len() != width && record.get(0).is_some_and(|cell| cell.starts_with('#'))
+        || record.iter().all(is_rule) && has_rule()
 }
 
 /// Returns what is wrong with a record of a table with `width` columns.
@@ -78,11 +113,12 @@ fn check(record: &csv::StringRecord, width: usize) -> Option<Fault> {
     is_cut.then(|| bad_row(format!("{width} fields"), record.len().to_string()))
 }
 
-/// Returns the most frequent of the usual delimiters in the header.
+/// Returns the most frequent of the usual delimiters in the header; spaces if it has none.
 fn delimiter(header: &[u8]) -> u8 {
     let count = |d: &u8| header.iter().filter(|b| *b == d).count();
-    // The last of equally frequent ones wins: a comma if there is none.
-    [b';', b'\t', b','].into_iter().max_by_key(count).unwrap_or(b',')
+    // The last of equally frequent ones wins.
+    let most = [b'|', b';', b'\t', b','].into_iter().max_by_key(count).filter(|most| count(most) > 0);
+    most.unwrap_or(if header.trim_ascii().contains(&b' ') { b' ' } else { b',' })
 }
 
 fn broken(path: &Path, error: csv::Error, line: u64) -> Error {

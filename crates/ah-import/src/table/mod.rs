@@ -42,7 +42,10 @@ fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         None if path == Path::new(STANDARD_INPUT) => format_of_text(&beginning),
         None => format_of(path)?,
     };
-    if format == Format::Jsonl {
+    // JSON lines may be called .json.
+    let mut lines = beginning.split(|b| *b == b'\n').skip(1);
+    let are_lines = lines.any(|line| line.starts_with(b"{")) && format_of_text(&beginning) == Format::Jsonl;
+    if format == Format::Jsonl || format == Format::Json && params.format.is_none() && are_lines {
         return json::open_lines(path, text, params);
     }
     if format == Format::Json {

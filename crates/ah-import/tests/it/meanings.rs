@@ -252,14 +252,15 @@ fn points_that_may_group_digits_are_a_question() {
 }
 
 #[test]
-fn a_time_far_above_all_others_is_a_failure() {
+fn a_time_far_above_all_others_may_be_a_failure() {
     let folder = Folder::new();
-    let mut params = table(&folder, "n,way,ms\n1,a,5\n1,b,1e+20\n2,a,7\n2,b,1e20\n3,b,2.5\n", "ms");
-    let (log, warnings) = read(&folder, &params);
-    assert_eq!(log, "1,a,5; 1,b,inf; 2,a,7; 2,b,inf; 3,b,2.5");
-    assert_snapshot!(warnings[0], @"1e+20 is read as a failure, as it is a million times all other times (times: 2); say so with --failed=1e+20");
+    let text = |time: &str| format!("n,way,ms\n1,a,5\n1,b,{time}\n2,a,7\n2,b,{time}\n3,b,2.5\n");
+    assert_snapshot!(read(&folder, &table(&folder, &text("1e+20"), "ms")).1.join("\n"), @r#"1e+20 is 10 or more times all other times (rows: 2): if it stands for a failure or a limit, give --failed=1e+20"#);
+    assert!(read(&folder, &table(&folder, &text("9999"), "ms")).1[0].contains("--failed=9999"));
+    assert_eq!(read(&folder, &table(&folder, &text("60"), "ms")).1, Vec::<String>::new());
+    let mut params = table(&folder, &text("1e+20"), "ms");
     params.failed = Some(names("1e+20"));
-    assert_eq!(read(&folder, &params), (log, Vec::new()));
+    assert_eq!(read(&folder, &params), ("1,a,5; 1,b,inf; 2,a,7; 2,b,inf; 3,b,2.5".to_owned(), Vec::new()));
 }
 
 #[test]
@@ -429,4 +430,294 @@ fn statistics_of_a_choice_are_no_choices() {
         let params = table(&folder, &format!("n,way,ms\n1,a,2\n1,a{end},3\n"), "ms");
         assert_eq!(read(&folder, &params).1, Vec::<String>::new(), "{end}");
     }
+}
+
+/// Returns the parameters of a wide table with the feature `n`.
+fn wide(folder: &Folder, text: &str) -> ImportParams {
+    let params = table(folder, text, "ms");
+    ImportParams { choice: Vec::new(), time: Vec::new(), wide: true, ..params }
+}
+
+/// Returns rows of these choices on eight inputs: `row` returns each from the input, the choice and a time.
+fn grid(head: &str, choices: &[&str], row: impl Fn(u32, &str, f64) -> String) -> String {
+    let cells = (1..9).flat_map(|n| choices.iter().map(move |choice| (n, *choice)));
+    let time = |n: u32, choice: &str| f64::from(n) + 0.3 * f64::from(choice.len() as u32);
+    let rows: String = cells.map(|(n, choice)| row(n, choice, time(n, choice)) + "\n").collect();
+    format!("{head}\n{rows}")
+}
+
+#[test]
+fn numbers_that_nothing_names_are_said_to_be_milliseconds() {
+    let folder = Folder::new();
+    let text = "n,way,value\n1,a,5\n";
+    assert_snapshot!(read(&folder, &table(&folder, text, "value")).1.join("\n"), @r#"nothing says what the numbers of value are: they are read as milliseconds, where less is better (give --unit, or --higher-is-better for rates)"#);
+    assert_snapshot!(read(&folder, &wide(&folder, "n,cuBLAS,Triton\n1,100,200\n")).1.join("\n"), @r#"nothing says what the numbers of cuBLAS, Triton are: they are read as milliseconds, where less is better (give --unit, or --higher-is-better for rates)"#);
+    let mut params = table(&folder, text, "value");
+    params.unit = Some("ms".parse().unwrap());
+    assert_eq!(read(&folder, &params).1, Vec::<String>::new());
+}
+
+#[test]
+fn columns_of_several_units_are_a_question_whatever_the_flags() {
+    let folder = Folder::new();
+    let mut params = wide(&folder, "n,a (GB/s),b (MB/s)\n1,2,3\n");
+    params.higher_is_better = true;
+    assert_snapshot!(folder.error(&params), @r#"wide: expected columns in one unit (convert the others), found "a (GB/s)", "b (MB/s)""#);
+    let mut params = wide(&folder, "n,a_ms,b_us\n1,2,3\n");
+    params.unit = Some("us".parse().unwrap());
+    assert_snapshot!(folder.error(&params), @r#"wide: expected columns in one unit (convert the others), found a_ms, b_us"#);
+    let mut params = wide(&folder, "n,a (GB/s),b (GB/s)\n1,500,250\n");
+    params.higher_is_better = true;
+    assert_eq!(rows(&folder, &params), "1,a (GB/s),2; 1,b (GB/s),4");
+}
+
+#[test]
+fn figures_beside_choices_are_no_choices() {
+    let folder = Folder::new();
+    for name in
+        ["speedup", "ratio", "id", "Unnamed: 0", "seed", "timestamp", "run_id", "count", "batch", "time %"]
+    {
+        let params = wide(&folder, &format!("n,radix,std,{name}\n1,2,3,4\n"));
+        let error = folder.error(&params);
+        assert!(
+            error.ends_with(&format!("found what may be no choices: {}", ah_model::shown::listed([name]))),
+            "{error}"
+        );
+        read(&folder, &ImportParams { choice: names("radix,std"), ..params });
+    }
+    let error = folder.error(&wide(&folder, "n,radix,merge,total\n1,2,3,5\n"));
+    assert!(error.ends_with("found statistics of one: total"), "{error}");
+}
+
+#[test]
+fn statistics_are_known_without_the_choice_itself() {
+    let folder = Folder::new();
+    for (choices, example) in [
+        ("a_mean,a_p99,b_mean,b_p99", "\"a_mean\" beside \"a_p99\""),
+        ("mean a,p99 a", "\"mean a\" beside \"p99 a\""),
+        ("a,b,average", "\"average\" beside \"a\""),
+        ("plain,TOTAL", "\"TOTAL\" beside \"plain\""),
+    ] {
+        let rows: String = choices.split(',').map(|way| format!("1,{way},2\n")).collect();
+        let warnings = read(&folder, &table(&folder, &format!("n,way,ms\n{rows}"), "ms")).1.join("\n");
+        assert!(
+            warnings.contains("look like statistics") && warnings.contains(example),
+            "{choices}: {warnings}"
+        );
+    }
+    for choices in ["best_fit,first_fit", "total_order,partial_order", "best"] {
+        let rows: String = choices.split(',').map(|way| format!("1,{way},2\n")).collect();
+        assert_eq!(
+            read(&folder, &table(&folder, &format!("n,way,ms\n{rows}"), "ms")).1,
+            Vec::<String>::new()
+        );
+    }
+}
+
+#[test]
+fn a_column_may_name_the_figure_of_each_row() {
+    let folder = Folder::new();
+    let warnings = |column: &str, values: &[&str], time: &str| {
+        let row = |n: u32, way: &str, ms: f64| {
+            let rows =
+                values.iter().zip(1..).map(|(value, k)| format!("{n},{way},{value},{}", ms * f64::from(k)));
+            rows.collect::<Vec<_>>().join("\n")
+        };
+        let text = grid(&format!("n,way,{column},{time}"), &["plain", "packed"], row);
+        read(&folder, &table(&folder, &text, time)).1.join("\n")
+    };
+    assert_snapshot!(warnings("stat", &["mean", "p99"], "ms"), @r#"
+    column "stat" has mean, p99: keep the rows of one figure with --where stat=mean
+    column "stat" changes the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with --where
+    "#);
+    assert_snapshot!(warnings("metric", &["throughput"], "value"), @r#"
+    nothing says what the numbers of value are: they are read as milliseconds, where less is better (give --unit, or --higher-is-better for rates)
+    column "metric" has throughput: keep the rows of one figure with --where metric=throughput
+    "#);
+    assert!(warnings("metric", &["latency_ms", "throughput"], "value").contains("--where metric=latency_ms"));
+    assert!(warnings("uom", &["ops/s"], "value").contains("has ops/s"));
+    assert_eq!(warnings("stat", &["mean"], "ms"), "");
+    assert_eq!(warnings("precision", &["s"], "ms"), "");
+    // The unit of each row.
+    assert_eq!(warnings("unit", &["us"], "value"), "");
+}
+
+#[test]
+fn a_total_of_different_numbers_of_runs_is_pointed_out() {
+    let folder = Folder::new();
+    let text = |time: &str| {
+        grid(&format!("n,way,Instances,{time}"), &["plain", "packed"], |n, way, ms| {
+            format!("{n},{way},{},{ms}", 100 * way.len())
+        })
+    };
+    let warnings = read(&folder, &table(&folder, &text("Total Time (ns)"), "Total Time (ns)")).1;
+    assert_snapshot!(warnings.join("\n"), @r#"the rows differ in "Instances": if "Total Time (ns)" is a total of so many runs, divide it first"#);
+    assert_eq!(read(&folder, &table(&folder, &text("Avg (ns)"), "Avg (ns)")).1, Vec::<String>::new());
+}
+
+#[test]
+fn a_column_without_a_role_that_changes_the_times_is_pointed_out() {
+    let folder = Folder::new();
+    let text = |column: &str, factor: f64| {
+        let row = |n: u32, way: &str, ms: f64| format!("{n},{way},64,{ms}\n{n},{way},128,{}", ms * factor);
+        grid(&format!("n,way,{column},ms"), &["plain", "packed"], row)
+    };
+    let warnings =
+        |column: &str, factor: f64| read(&folder, &table(&folder, &text(column, factor), "ms")).1.join("\n");
+    assert_snapshot!(warnings("block", 1.4), @r#"column "block" changes the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with --where"#);
+    assert_eq!((warnings("block", 1.01), warnings("run", 1.4)), (String::new(), String::new()));
+    // Noise that no column explains.
+    let row = |n: u32, way: &str, ms: f64| {
+        let noise = |run: u32| ms * (1.0 + f64::from((n * 7 + run * 5 + way.len() as u32) % 11) / 20.0);
+        format!("{n},{way},1,{}\n{n},{way},2,{}", noise(1), noise(2))
+    };
+    let text = grid("n,way,half,ms", &["plain", "packed"], row);
+    assert_eq!(read(&folder, &table(&folder, &text, "ms")).1, Vec::<String>::new());
+}
+
+#[test]
+fn a_list_whose_places_differ_is_no_list_of_repetitions() {
+    let folder = Folder::new();
+    let warnings = |times: &dyn Fn(f64) -> String| {
+        let rows: String = (1..9)
+            .map(|n| format!("{{\"n\": {n}, \"way\": \"a\", \"ms\": {}}}\n", times(f64::from(n))))
+            .collect();
+        let mut params = folder.table("t.jsonl", rows);
+        (params.features, params.choice, params.time) = (names("n"), names("way"), names("ms"));
+        read(&folder, &params).1.join("\n")
+    };
+    assert_snapshot!(warnings(&|ms| format!("[{ms}, {}]", 1_690_000_000.0 + ms)), @r#"the times of a row differ by their place: if they are no repetitions, name one of them, as in --time COLUMN.0"#);
+    assert!(warnings(&|ms| format!("[{ms}, {}]", ms / 50.0)).contains("differ by their place"));
+    assert!(warnings(&|ms| format!("[{}, {ms}, {}]", 3.0 * ms, 1.01 * ms)).contains("differ by their place"));
+    assert_eq!(warnings(&|ms| format!("[{ms}, {}]", 1.5 * ms)), "");
+}
+
+#[test]
+fn spaces_may_separate_numbers_and_notations_of_a_choice_are_asked_about() {
+    let folder = Folder::new();
+    assert!(
+        folder.error(&table(&folder, "n,way,ns\n1,a,512 498 505\n", "ns")).contains("found \"512 498 505\"")
+    );
+    for (values, expected) in
+        [("512;1.024", "found \"1.024\""), ("512;1k", "found \"1k\""), ("512;\"1,024\"", "found \"1,024\"")]
+    {
+        let rows = values.split(';').map(|block| format!("1;{block};2\n")).collect::<String>();
+        let mut params = table(&folder, &format!("n;way;ms\n{rows}"), "ms");
+        let error = folder.error(&params);
+        assert!(
+            error.starts_with("t.csv:3: column \"way\": expected numbers that can be read in one way alone")
+                && error.ends_with(expected)
+                || error.contains(expected),
+            "{error}"
+        );
+        params.categorical = names("way");
+        read(&folder, &params);
+    }
+    // Names of one notation, and names without numbers.
+    for values in ["0x40;0x80", "1k;2k", "4x4;8x8;512"] {
+        let rows = values.split(';').map(|block| format!("1,{block},2\n")).collect::<String>();
+        read(&folder, &table(&folder, &format!("n,way,ms\n{rows}"), "ms"));
+    }
+}
+
+#[test]
+fn lines_that_are_no_rows() {
+    let folder = Folder::new();
+    let expected = "1,a,2; 2,a,3";
+    for text in [
+        "# host a, 2 threads\n# x\nn,way,ms\n1,a,2\n2,a,3\n",
+        "# n,way,ms\n1,a,2\n# cooled down\n2,a,3\n",
+        "sep=;\nn;way;ms\n1;a;2\n2;a;3\n",
+        "n|way|ms\n1|a|2\n2|a|3\n",
+        "| n | way | ms |\n|---:|:---|----|\n| 1 | a | 2 |\n| 2 | a | 3 |\n",
+        " n | way | ms\n---+-----+----\n 1 | a | 2\n 2 | a | 3\n",
+        "n    way   ms\n1    a     2\n2    a     3\n",
+        " n  way  ms\n 1  \"a\"  2\n 2  a    3\n",
+        "n,way,ms\n1,a,2\n\u{feff}n,way,ms\n2,a,3\n",
+        "n,way,ms\n1,a,2\nN,Way,MS\n2,a,3\n",
+        ",n,way,ms\n0,1,a,2\n,n,way,ms\n0,2,a,3\n",
+    ] {
+        assert_eq!(rows(&folder, &table(&folder, text, "ms")), expected, "{text}");
+    }
+    // The lines before the names count.
+    let error = folder.error(&table(&folder, "# a\nn,way,ms\n1,a,2\n# b\n2,a,x\n", "ms"));
+    assert!(error.starts_with("t.csv:5: "), "{error}");
+    let error = folder.error(&table(&folder, "n,way,ms\n1,a,2\nway,n,ms\nb,2,3\n", "ms"));
+    assert!(error.ends_with("split the file"), "{error}");
+    let error = folder.error(&table(&folder, "n,way,ms\n-,-,us\n1,a,2\n", "ms"));
+    assert!(error.contains("remove this row of names or units, and give --unit"), "{error}");
+    let mut params = folder
+        .table("t.json", "{\"n\": 1, \"way\": \"a\", \"ms\": 2}\n{\"n\": 2, \"way\": \"a\", \"ms\": 3}\n");
+    (params.features, params.choice, params.time) = (names("n"), names("way"), names("ms"));
+    assert_eq!(rows(&folder, &params), expected);
+}
+
+#[test]
+fn a_truth_value_among_names_is_a_name() {
+    let folder = Folder::new();
+    let rows_of = |values: &str| {
+        let text = values.split(',').map(|flag| format!("{flag},a,2\n")).collect::<String>();
+        rows(&folder, &table(&folder, &format!("n,way,ms\n{text}"), "ms"))
+    };
+    assert_eq!(rows_of("true,FALSE"), "True,a,2; False,a,2");
+    assert_eq!(rows_of("true,false,auto"), "true,a,2; false,a,2; auto,a,2");
+}
+
+#[test]
+fn numbers_inside_names_are_pointed_out() {
+    let folder = Folder::new();
+    let warnings = |values: &[&str]| {
+        let rows: String = values.iter().map(|value| format!("\"{value}\",a,2\n")).collect();
+        read(&folder, &table(&folder, &format!("n,way,ms\n{rows}"), "ms")).1.join("\n")
+    };
+    assert_snapshot!(warnings(&["64x128", "64x64", "32x32", "8x8"]), @r#"column n has numbers inside names, which no other input shares: --name-column n --name-pattern makes columns of them"#);
+    assert!(warnings(&["(8, 16)", "(8, 8)", "(1, 2)", "(2, 2)"]).contains("--name-pattern"));
+    for values in [["fp8", "fp16", "fp32", "fp64"], ["1x1", "3x3", "5x5", "same"]] {
+        assert_eq!(warnings(&values), "");
+    }
+}
+
+#[test]
+fn words_about_validity_are_known_by_their_beginning_and_inside_a_text() {
+    let folder = Folder::new();
+    let warnings = |column: &str, bad: &str, good: &str| {
+        let text = grid(&format!("n,way,ms,{column}"), &["plain", "hasty", "x"], |n, way, ms| {
+            format!("{n},{way},{ms},{}", if way == "x" { bad } else { good })
+        });
+        read(&folder, &table(&folder, &text, "ms")).1.join("\n")
+    };
+    for (column, bad, good) in [
+        ("match", "False", "True"),
+        ("validation", "0", "1"),
+        ("verify", "no", "yes"),
+        ("num_mismatches", "17", "0"),
+        ("notes", "wrong result", ""),
+        ("message", "CUDA error: invalid argument", "no errors"),
+        ("equal", "false", "true"),
+        ("passed_tests", "0", "5"),
+        ("log", "OutOfMemory: 3 GB", ""),
+    ] {
+        assert!(
+            warnings(column, bad, good).contains(&format!("column \"{column}\" is \"{bad}\"")),
+            "{column}"
+        );
+    }
+    for (column, odd, usual) in [
+        ("passes", "2", "3"),
+        ("match_length", "4", "8"),
+        ("notes", "no errors", ""),
+        ("mode", "fast", "slow"),
+    ] {
+        assert_eq!(warnings(column, odd, usual), "", "{column}");
+    }
+}
+
+#[test]
+fn equal_conditions_on_several_tables_are_one() {
+    let folder = Folder::new();
+    let mut params = table(&folder, "n,way,ms,kind\n1,a,2,run\n", "ms");
+    std::fs::write(folder.path("u.csv"), "n,way,ms,kind\n2,a,3,setup\n").unwrap();
+    params.tables.push(folder.path("u.csv"));
+    params.only_where = names("kind=run,kind=run");
+    assert_eq!(read(&folder, &params), ("1,a,2".to_owned(), Vec::new()));
 }

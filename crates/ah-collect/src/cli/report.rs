@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use ah_cli::{exit, status, stdout};
 use ah_model::Error;
+use ah_types::LogOptimization;
 use ah_types::log::{ReadOptions, read_with};
-use ah_types::{LogOptimization, Optimization};
 
-use crate::report::LogReport;
+use crate::report::facts;
 
 /// The flags of `ah-collect report`.
 #[derive(Clone, Debug, clap::Args)]
@@ -16,9 +16,6 @@ pub(super) struct ReportFlags {
     /// The logs, plain or gzip, read as one
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// The optimization of the log (TOML), which names the fallback
-    #[arg(long, value_name = "FILE")]
-    optimization: Option<PathBuf>,
     /// Leave malformed rows out and count them
     #[arg(long)]
     skip_bad_rows: bool,
@@ -30,15 +27,9 @@ impl ReportFlags {
             &self.logs,
             ReadOptions { skip_bad_rows: self.skip_bad_rows, ..ReadOptions::default() },
         )?;
-        let optimization = match &self.optimization {
-            Some(path) => Optimization::read(path)?,
-            None => {
-                let found = LogOptimization::new(&log);
-                found.note.iter().for_each(|note| status(&format!("note: {note}\n")));
-                found.optimization
-            }
-        };
-        stdout(&format!("{}\n", LogReport::of(&log, &optimization)))?;
+        let LogOptimization { optimization, note, .. } = LogOptimization::new(&log);
+        note.iter().for_each(|note| status(&format!("note: {note}\n")));
+        stdout(&format!("{}\n", facts(&log, &optimization).join("\n")))?;
         Ok(exit::SUCCESS)
     }
 }

@@ -77,7 +77,7 @@ pub use ah_model::{
 pub use ah_types::{Failure, Optimization, Outcome, TimingPolicy};
 pub use decide::{Answer, AutoHeuristic, AutoHeuristicBuilder, Reason, Role};
 pub use environment::Environment;
-pub use find::{register, registered, reload_models};
+pub use find::{register, registered};
 pub use heuristics::{Heuristic, LoadedModel};
 #[cfg(feature = "record")]
 pub use multi_kernel::{MultiKernel, source_hash};

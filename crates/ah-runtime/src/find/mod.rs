@@ -5,13 +5,11 @@
 //! 2. heuristics [given](crate::AutoHeuristicBuilder::heuristic) to the decision point;
 //! 3. heuristics that [registered](register) themselves, in the order of registration.
 //!
-//! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files, once and again on
-//! [`reload_models`].
+//! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files, each once.
 
 mod folders;
 mod registry;
 
 pub(crate) use folders::in_folders;
-pub use folders::reload_models;
 pub(crate) use registry::generation;
 pub use registry::{register, registered};

@@ -1,4 +1,4 @@
-//! The heuristics that registered themselves, and a count of all changes to what can be found.
+//! The heuristics that registered themselves, and a count of their changes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,8 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// Makes a heuristic known to every decision point of this program, existing ones included.
 ///
 /// A generated crate's `register()` calls this. Registering the same name for the same optimization again
-/// replaces the heuristic and keeps its place in the order.
+/// replaces the heuristic and keeps its place in the order: a program that runs for long replaces a model file with
+/// `register(LoadedModel::read(path)?)`.
 pub fn register(heuristic: impl Heuristic + 'static) {
     let heuristic: Arc<dyn Heuristic> = Arc::new(heuristic);
     let mut registered = lock(&HEURISTICS);
@@ -25,18 +26,13 @@ pub fn register(heuristic: impl Heuristic + 'static) {
         None => registered.push(heuristic),
     }
     drop(registered);
-    advance();
+    GENERATION.fetch_add(1, Ordering::Release);
 }
 
 /// Returns the registered heuristics of this optimization, in the order of registration.
 #[must_use]
 pub fn registered(optimization: &str) -> Vec<Arc<dyn Heuristic>> {
     lock(&HEURISTICS).iter().filter(|h| h.optimization() == optimization).cloned().collect()
-}
-
-/// Makes every decision point bind anew at its next decision.
-pub(super) fn advance() {
-    GENERATION.fetch_add(1, Ordering::Release);
 }
 
 pub(crate) fn generation() -> u64 {

@@ -6,8 +6,8 @@ use crate::common::logger;
 use ah_model::{Device, Error, Scalar};
 use ah_runtime::Cuda;
 use ah_runtime::{
-    AutoHeuristic, AutoHeuristicBuilder, Environment, Heuristic, LoadedModel, Reason, Role, Unsure,
-    registered, reload_models,
+    AutoHeuristic, AutoHeuristicBuilder, Environment, Heuristic, LoadedModel, Model, Reason, Role, Unsure,
+    register, registered,
 };
 use ah_types::{Failure, log};
 use common::pad_mm;
@@ -230,61 +230,28 @@ fn changed(text: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn models_in_a_folder_are_swapped_while_the_program_runs() {
+fn models_in_folders_are_found_and_other_files_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
-    let mut environment = Environment::default();
-    environment.model_folders = vec![folder.path().join("none"), folder.path().to_owned()];
-    let auto = builder().environment(environment).build().unwrap();
-    let answer = || auto.choose(&values("float32", 101.0, 64.0));
-    assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
-
-    let path = folder.path().join("model.json");
-    let model = pad_mm("First", None);
-    model.write(&path).unwrap();
-    reload_models();
-    assert_eq!((answer().choice, answer().fallback), ("pad", None));
-
-    // The threshold moves from 100 to 500: k = 101 goes the other way.
-    let second = changed(&model.to_json(), "\"threshold\":100", "\"threshold\":500");
-    let second = changed(&second, "First", "Second, and longer");
-    std::fs::write(&path, &second).unwrap();
-    reload_models();
-    assert_eq!((answer().choice, answer().fallback), ("orig", None));
-    assert!(auto.explain().contains("Second, and longer serves"), "{}", auto.explain());
-
-    // A file that holds no model leaves the previous model in place.
-    let newer = changed(&second, "\"version\": ", "\"version\": 9");
-    for broken in ["{", "", &second[..second.len() / 2], &newer] {
-        std::fs::write(&path, broken).unwrap();
-        reload_models();
-        assert_eq!((answer().choice, answer().fallback), ("orig", None), "{broken}");
-    }
-    std::fs::remove_file(&path).unwrap();
-    reload_models();
-    assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
-}
-
-/// A logger runs while no lock is held: it can reload. What it changed is what the program then decides by.
-#[test]
-fn a_reload_during_the_first_read_of_a_folder_is_not_lost() {
-    logger::start();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.json");
-    let first = pad_mm("Read while it changes", None).to_json();
-    // k = 101 goes the other way.
-    let second = changed(&first, "\"threshold\":100", "\"threshold\":500");
-    std::fs::write(&path, &first).unwrap();
-    let loaded = format!("{}: loaded", path.display());
-    let replace = move || {
-        std::fs::write(&path, &second).unwrap();
-        reload_models();
+    let build = || {
+        let mut environment = Environment::default();
+        environment.model_folders = vec![folder.path().join("none"), folder.path().to_owned()];
+        builder().environment(environment).build().unwrap()
     };
-    *logger::AT_LINE.lock().unwrap() = Some(logger::Action { text: loaded, run: Box::new(replace) });
-    let mut environment = Environment::default();
-    environment.model_folders = vec![folder.path().to_owned()];
-    let auto = builder().environment(environment).build().unwrap();
-    let answer = auto.choose(&values("float32", 101.0, 64.0));
-    assert_eq!((answer.choice, answer.fallback), ("orig", None));
+    let model = pad_mm("In a folder", None);
+    let text = model.to_json();
+    let newer = changed(&text, "\"version\": ", "\"version\": 9");
+    for (name, broken) in [("1", "{"), ("2", ""), ("3", &text[..text.len() / 2]), ("4", &newer)] {
+        std::fs::write(folder.path().join(name).with_extension("json"), broken).unwrap();
+    }
+    model.write(&folder.path().join("model.json")).unwrap();
+    let first = build();
+    assert_eq!(first.explain().matches("serves").count(), 1, "{}", first.explain());
+    // A later decision point of the same program has the same models.
+    std::fs::remove_file(folder.path().join("model.json")).unwrap();
+    for auto in [first, build()] {
+        let answer = auto.choose(&values("float32", 101.0, 64.0));
+        assert_eq!((answer.choice, answer.fallback), ("pad", None));
+    }
 }
 
 #[test]
@@ -304,11 +271,11 @@ fn registering_serves_decision_points_that_exist_already() {
     let auto = build("registered_late");
     let values = [64.into(), 101.into(), "float32".into()];
     assert_eq!(auto.choose(&values).fallback, Some(Reason::NoHeuristic));
-    ah_runtime::register(LoadedModel::from(model.clone()));
+    register(LoadedModel::from(model.clone()));
     assert_eq!((auto.choose(&values).choice, auto.choose(&values).fallback), ("pad", None));
     // A second registration of the same name replaces the first.
     model.choices = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
-    ah_runtime::register(LoadedModel::from(model));
+    register(LoadedModel::from(model));
     assert_eq!(registered("registered_late").len(), 1);
     assert_eq!(auto.choose(&values).fallback, Some(Reason::Guard));
     assert_eq!(build("other").choose(&values).fallback, Some(Reason::NoHeuristic));
@@ -328,16 +295,15 @@ fn a_model_with_another_fallback_is_refused() {
 
 #[test]
 fn threads_decide_while_models_are_swapped() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut environment = Environment::default();
-    environment.model_folders = vec![folder.path().to_owned()];
-    let path = folder.path().join("model.json");
-    let first = pad_mm("First", None).to_json();
     // The models differ for k = 101 (pad or orig) and agree for k = 100 (orig).
-    let second = changed(&first, "\"threshold\":100", "\"threshold\":500");
-    let texts = [first, changed(&second, "First", "The second")];
-    std::fs::write(&path, &texts[0]).unwrap();
-    let auto = builder().environment(environment).build().unwrap();
+    let mut first = pad_mm("Swapped", None);
+    first.optimization = "swapped".to_owned();
+    let second = changed(&first.to_json(), "\"threshold\":100", "\"threshold\":500");
+    let models = [first, Model::parse(&second).unwrap()];
+    register(LoadedModel::from(models[0].clone()));
+    let auto = AutoHeuristic::builder("swapped").choices(["stream", "pad", "orig"]).fallback("orig");
+    let auto = auto.categorical("dtype").numerical("k").numerical("m").environment(Environment::default());
+    let auto = auto.build().unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
         let decide = || {
@@ -353,14 +319,20 @@ fn threads_decide_while_models_are_swapped() {
         };
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(decide)).collect();
         for swap in 0..40 {
-            ah_model::artefact::write_atomic(&path, texts[swap % 2].as_bytes()).unwrap();
-            reload_models();
+            register(LoadedModel::from(models[swap % 2].clone()));
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         threads.into_iter().map(|t| t.join().unwrap()).fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]])
     });
     assert!(seen[0] > 100 && seen[1] > 100, "both models decided: {seen:?}");
+}
+
+/// Makes all decision points look for their heuristics again.
+fn bind_again() {
+    let mut model = pad_mm("Unrelated", None);
+    model.optimization = "unrelated".to_owned();
+    register(LoadedModel::from(model));
 }
 
 #[test]
@@ -377,45 +349,32 @@ fn choices_that_only_one_side_has_are_explained_and_warned_of_once() {
     let difference = "it never takes split, which it does not know; the program lacks its stream";
     assert!(auto.explain().contains(&format!("; {difference}")), "{}", auto.explain());
     for _ in 0..3 {
-        reload_models();
+        bind_again();
         let _ = auto.choose(&values("float32", 101.0, 64.0));
     }
     let warning = format!("WARN: differs: Differs: {difference}");
     assert_eq!(logger::LINES.lock().unwrap().iter().filter(|line| **line == warning).count(), 1);
 }
 
-/// Models come and go: what was said is not said again, and no line says that a folder has no model of an optimization which it
-/// decides.
 #[test]
-fn a_warning_is_given_once_however_often_models_are_read() {
+fn a_warning_is_given_once_however_often_heuristics_are_bound() {
     logger::start();
     let folder = tempfile::tempdir().unwrap();
-    let mut model = pad_mm("Comes and goes", None);
-    model.optimization = "comes_and_goes".to_owned();
+    let mut model = pad_mm("Bound again", None);
+    model.optimization = "bound_again".to_owned();
+    model.write(&folder.path().join("model.json")).unwrap();
     let mut environment = Environment::default();
     environment.model_folders = vec![folder.path().to_owned()];
-    let decision = AutoHeuristic::builder("comes_and_goes").choices(["orig", "pad"]).fallback("pad");
+    let decision = AutoHeuristic::builder("bound_again").choices(["orig", "pad"]).fallback("pad");
     let decision = decision.numerical("m").numerical("k").categorical("dtype").environment(environment);
     let auto = decision.build().unwrap();
-    let path = folder.path().join("model.json");
     for _ in 0..3 {
-        model.write(&path).unwrap();
-        reload_models();
-        let _ = auto.choose(&values("float32", 101.0, 64.0));
-        std::fs::remove_file(&path).unwrap();
-        reload_models();
+        bind_again();
         let _ = auto.choose(&values("float32", 101.0, 64.0));
     }
     let logged = logger::LINES.lock().unwrap();
     let warnings: Vec<&String> =
-        logged.iter().filter(|line| line.starts_with("WARN: comes_and_goes:")).collect();
-    let distinct: std::collections::BTreeSet<&&String> = warnings.iter().collect();
-    assert_eq!(distinct.len(), warnings.len(), "{warnings:#?}");
-    let contradicts = |line: &&&String| line.contains("decides comes_and_goes");
-    assert_eq!(warnings.iter().filter(contradicts).count(), 0, "{warnings:#?}");
-    assert_eq!(
-        warnings.len(),
-        3,
-        "no model, another fallback, and both as the reason of the fallback: {warnings:#?}"
-    );
+        logged.iter().filter(|line| line.starts_with("WARN: bound_again:")).collect();
+    assert_eq!(warnings.len(), 2, "another fallback, and it as the reason of the fallback: {warnings:#?}");
+    assert_ne!(warnings[0], warnings[1]);
 }

@@ -4,15 +4,6 @@ use std::sync::{Mutex, Once};
 
 pub static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What the logger does once.
-pub static AT_LINE: Mutex<Option<Action>> = Mutex::new(None);
-
-pub struct Action {
-    /// It runs at the first line that contains this text.
-    pub text: String,
-    pub run: Box<dyn FnOnce() + Send>,
-}
-
 struct Logger;
 
 impl log::Log for Logger {
@@ -21,12 +12,7 @@ impl log::Log for Logger {
     }
 
     fn log(&self, record: &log::Record<'_>) {
-        let line = format!("{}: {}", record.level(), record.args());
-        let action = AT_LINE.lock().unwrap().take_if(|action| line.contains(&action.text));
-        LINES.lock().unwrap().push(line);
-        if let Some(action) = action {
-            (action.run)();
-        }
+        LINES.lock().unwrap().push(format!("{}: {}", record.level(), record.args()));
     }
 
     fn flush(&self) {}

@@ -70,8 +70,7 @@ mod panics;
 mod warnings;
 
 pub use ah_model::{
-    Cpu, Cuda, Device, DeviceMismatch, Error, Feature, FeatureKind, Features, Model, Scalar, Schema, Unsure,
-    admits,
+    Cpu, Cuda, Device, DeviceMismatch, Error, Feature, FeatureKind, Model, Scalar, Schema, Unsure, admits,
 };
 #[cfg(feature = "record")]
 pub use ah_types::{Failure, Optimization, Outcome, TimingPolicy};

@@ -73,7 +73,7 @@ fn inputs(log: &Log) -> Vec<(Context, BTreeMap<&str, f64>)> {
 /// Returns the values of an input, one for each feature of the decision point.
 fn values<'c>(heuristic: &AutoHeuristic, context: &'c Context) -> Vec<Scalar<'c>> {
     let value = |feature: &Feature| context.get(&feature.name).map_or(f64::NAN.into(), Value::as_scalar);
-    heuristic.features().base().features().iter().map(value).collect()
+    heuristic.features().features().iter().map(value).collect()
 }
 
 /// Returns the mean time of a decision in milliseconds.

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use ah_model::expr::Expr;
-use ah_model::{Device, Features, Scalar};
+use ah_model::{Device, Scalar, Schema};
 
 use arc_swap::{ArcSwap, Guard};
 
@@ -26,7 +26,7 @@ pub struct AutoHeuristic {
     pub(super) name: String,
     pub(super) choices: Vec<String>,
     pub(super) fallback: usize,
-    pub(super) features: Features,
+    pub(super) features: Schema,
     pub(super) precondition: Option<Expr>,
     /// Heuristics given to this decision point; registered ones come after them.
     pub(super) heuristics: Vec<Arc<dyn Heuristic>>,
@@ -80,9 +80,9 @@ impl AutoHeuristic {
         self.consults && !self.collects && !self.bindings().serving.is_empty()
     }
 
-    /// Returns the features of the context: logged ones, then derived ones.
+    /// Returns the features of the context, in the order of the values.
     #[must_use]
-    pub fn features(&self) -> &Features {
+    pub fn features(&self) -> &Schema {
         &self.features
     }
 
@@ -141,8 +141,8 @@ impl AutoHeuristic {
         let mut text = format!("{}: {}\n", self.name, self.choose(values));
         if let Ok(bindings) = self.ready(values) {
             let _ = bindings.first(|binding| {
-                text += &binding.explain(&self.features, values);
-                binding.decide(&self.features, values, None)
+                text += &binding.explain(values);
+                binding.decide(values, None)
             });
         }
         text
@@ -152,8 +152,7 @@ impl AutoHeuristic {
         let decided = if self.collects {
             Err(Reason::Collecting)
         } else {
-            self.ready(values)
-                .and_then(|all| all.first(|binding| binding.decide(&self.features, values, available)))
+            self.ready(values).and_then(|all| all.first(|binding| binding.decide(values, available)))
         };
         let (index, fallback) = match decided {
             Ok(index) => (index, None),
@@ -174,7 +173,7 @@ impl AutoHeuristic {
     }
 
     pub(super) fn precondition_holds(&self, values: &[Scalar<'_>]) -> bool {
-        let holds = |typed: &Expr| typed.truth(&self.features.row(values)) == Some(true);
+        let holds = |typed: &Expr| typed.truth(values) == Some(true);
         self.precondition.as_ref().is_none_or(holds)
     }
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use ah_model::shown::listed;
-use ah_model::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
+use ah_model::{Device, DeviceMismatch, Scalar, Schema, Unsure};
 use smallvec::SmallVec;
 
 use super::answer::Reason;
@@ -55,7 +55,7 @@ impl Binding {
     pub(super) fn new(
         heuristic: Arc<dyn Heuristic>,
         device: &Device,
-        features: &Features,
+        features: &Schema,
         choices: &[String],
         fallback: &str,
     ) -> Result<Self, Misfit> {
@@ -66,7 +66,7 @@ impl Binding {
         let slots: Box<[usize]> = heuristic
             .features()
             .into_iter()
-            .map(|name| features.all().slot(name).ok_or_else(|| Misfit::Feature(name.to_owned())))
+            .map(|name| features.slot(name).ok_or_else(|| Misfit::Feature(name.to_owned())))
             .collect::<Result<_, _>>()?;
         let positions: Box<[Option<usize>]> =
             heuristic.choices().into_iter().map(|name| choices.iter().position(|c| c == name)).collect();
@@ -95,12 +95,11 @@ impl Binding {
     /// Returns the decision point's position of the choice to take.
     pub(super) fn decide(
         &self,
-        features: &Features,
         values: &[Scalar<'_>],
         available: Option<&dyn Fn(usize) -> bool>,
     ) -> Result<usize, Reason> {
         let passed_over = Cell::new(false);
-        let decided = self.with_values(features, values, |values| match available {
+        let decided = self.with_values(values, |values| match available {
             None if self.complete => self.heuristic.choose(values),
             _ => self.heuristic.decide(values, &|theirs| {
                 let ours = self.choices.get(theirs).copied().flatten();
@@ -117,20 +116,14 @@ impl Binding {
     }
 
     /// Returns the heuristic's own explanation of its decision.
-    pub(super) fn explain(&self, features: &Features, values: &[Scalar<'_>]) -> String {
-        self.with_values(features, values, |values| self.heuristic.explain(values))
+    pub(super) fn explain(&self, values: &[Scalar<'_>]) -> String {
+        self.with_values(values, |values| self.heuristic.explain(values))
     }
 
     /// Calls `f` with the values in the order of the heuristic's slots.
-    fn with_values<T>(
-        &self,
-        features: &Features,
-        values: &[Scalar<'_>],
-        f: impl FnOnce(&[Scalar<'_>]) -> T,
-    ) -> T {
+    fn with_values<T>(&self, values: &[Scalar<'_>], f: impl FnOnce(&[Scalar<'_>]) -> T) -> T {
         let Some(slots) = &self.slots else { return f(values) };
-        let row = features.row(values);
-        let value = |slot: usize| row.scalar(slot).unwrap_or(Scalar::Number(f64::NAN));
+        let value = |slot: usize| values.get(slot).copied().unwrap_or(Scalar::Number(f64::NAN));
         f(&slots.iter().map(|&slot| value(slot)).collect::<SmallVec<[Scalar<'_>; ON_STACK]>>())
     }
 }
@@ -151,7 +144,7 @@ impl Bindings {
         heuristics: impl IntoIterator<Item = Arc<dyn Heuristic>>,
         pins: &[String],
         device: &Device,
-        features: &Features,
+        features: &Schema,
         choices: &[String],
         fallback: &str,
     ) -> Self {

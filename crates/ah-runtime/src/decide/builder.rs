@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use ah_model::{DerivedFeature, Device, Error, Feature, Features, Invalid, Schema, expr};
+use ah_model::{Device, Error, Feature, Invalid, Schema, expr};
 #[cfg(feature = "record")]
 use ah_types::{Optimization, TimingPolicy};
 
@@ -44,7 +44,6 @@ pub struct AutoHeuristicBuilder {
     choices: Vec<String>,
     fallback: Option<String>,
     features: Vec<Feature>,
-    derived: Vec<DerivedFeature>,
     precondition: Option<String>,
     heuristics: Vec<Arc<dyn Heuristic>>,
     models: Vec<PathBuf>,
@@ -94,14 +93,7 @@ impl AutoHeuristicBuilder {
         self
     }
 
-    /// Adds a derived feature, for the precondition and for heuristics that need it by this name.
-    pub fn derived(mut self, name: &str, expression: &str) -> Self {
-        self.derived.push(DerivedFeature { name: name.to_owned(), expression: expression.to_owned() });
-        self
-    }
-
-    /// Sets a truth value over the features, derived ones included. If it does not hold, the answer is the
-    /// fallback.
+    /// Sets a truth value over the features. If it does not hold, the answer is the fallback.
     pub fn precondition(mut self, expression: &str) -> Self {
         self.precondition = Some(expression.to_owned());
         self
@@ -172,8 +164,8 @@ impl AutoHeuristicBuilder {
                 "{name}: the fallback {fallback:?} is not among the choices {choices}"
             )));
         };
-        let features = Features::new(Schema::new(self.features)?, &self.derived)?;
-        let precondition = |text: String| expr::parse(&text)?.resolve_bool(features.all());
+        let features = Schema::new(self.features)?;
+        let precondition = |text: String| expr::parse(&text)?.resolve_bool(&features);
         let precondition = self.precondition.map(precondition).transpose();
         let precondition = precondition.map_err(|e: Invalid| Error::Invalid(format!("precondition: {e}")))?;
         let mut heuristics = self.heuristics;
@@ -228,13 +220,12 @@ impl AutoHeuristicBuilder {
 
 #[cfg(feature = "record")]
 impl AutoHeuristicBuilder {
-    /// Takes the features, the derived features and, unless one is set, the fallback from an optimization's
-    /// description. Its preconditions are part of the heuristics learned with it.
+    /// Takes the features and, unless one is set, the fallback from an optimization's description. Its derived features and
+    /// preconditions are part of the heuristics learned with it.
     ///
     /// Call [`choices`](Self::choices) first: the fallback is the first of the description's list that is a choice.
     pub fn optimization(mut self, optimization: &Optimization) -> Self {
         self.features.extend(optimization.features.iter().cloned());
-        self.derived.extend(optimization.derived.iter().cloned());
         if self.fallback.is_none() {
             self.fallback = optimization.fallback_among(&self.choices).map(str::to_owned);
         }

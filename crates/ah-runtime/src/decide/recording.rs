@@ -71,7 +71,7 @@ impl AutoHeuristic {
                 self.choices.join(", ")
             )));
         }
-        let schema = self.features.base();
+        let schema = &self.features;
         self.recorder.append(schema, values, timings, || {
             let collection = Collection {
                 format: LOG_FORMAT,

@@ -148,7 +148,7 @@ impl<F> MultiKernelBuilder<F> {
             exists
         });
         let forced = forced.or(off);
-        let schema = decision.features().base();
+        let schema = decision.features();
         let (versions, functions): (Vec<String>, Vec<F>) =
             self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
         let head = Head::new(&decision, &versions);
@@ -210,7 +210,7 @@ fn eligibility(
 
 /// Returns how each feature is keyed, by slot.
 fn dimensions(decision: &AutoHeuristic, given: Vec<(String, Dimension)>) -> Result<Vec<Dimension>, Error> {
-    let schema = decision.features().base();
+    let schema = decision.features();
     let mut dimensions = vec![Dimension::default(); schema.len()];
     for (feature, dimension) in given {
         match schema.slot(&feature) {

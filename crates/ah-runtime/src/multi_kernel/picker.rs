@@ -311,7 +311,7 @@ impl Picker {
     }
 
     fn features(&self) -> &[Feature] {
-        self.decision.features().base().features()
+        self.decision.features().features()
     }
 
     fn name_of(&self, kernel: usize) -> String {

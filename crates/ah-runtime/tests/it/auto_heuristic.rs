@@ -145,7 +145,7 @@ fn the_first_heuristic_for_this_device_and_domain_answers() {
 #[test]
 fn its_own_precondition_counts_first() {
     let model = LoadedModel::from(pad_mm("Test", None));
-    let builder = builder().derived("mk", "m * k").precondition("mk > 10000");
+    let builder = builder().precondition("m * k > 10000");
     let auto = builder.heuristic(model).build().unwrap();
     assert_eq!(auto.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Precondition));
     assert_eq!(auto.choose(&values("float32", 101.0, 640.0)).fallback, None);
@@ -215,7 +215,6 @@ fn setting_up_names_what_does_not_fit() {
     fails(builder().precondition("m +"), "precondition: ");
     fails(builder().precondition("m + 1"), "a truth value");
     fails(builder().precondition("q > 1"), "\"q\"");
-    fails(builder().derived("d", "q"), "derived feature \"d\"");
     fails(builder().model("/no/such/model.json"), "/no/such/model.json");
     let other =
         AutoHeuristic::builder("mm").choices(["a"]).heuristic(LoadedModel::from(pad_mm("Test", None)));

@@ -41,7 +41,7 @@ fn deciding_by_a_model_file_allocates_nothing() {
         let auto = AutoHeuristic::builder("mixed_mm")
             .choices(model.choices.clone())
             .optimization(&optimization)
-            .precondition("m > 0 and `m*k` > 0")
+            .precondition("m > 0 and m * k > 0")
             .environment(Environment::default())
             .heuristic(LoadedModel::from(model))
             .build()

@@ -35,7 +35,7 @@ impl Head {
     /// Returns the head for the kernels of a decision point, which have these versions.
     pub(crate) fn new(decision: &AutoHeuristic, versions: &[String]) -> Self {
         let kernels = decision.choices().iter().zip(versions);
-        let features = decision.features().base().features().iter();
+        let features = decision.features().features().iter();
         Self(json!({
             "format": "autoheuristic-picks",
             "version": 3,

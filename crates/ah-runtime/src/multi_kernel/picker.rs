@@ -141,9 +141,11 @@ impl Picker {
         }
         let Ok(key) = self.table.load().key(values) else { return fallback };
         // Calls that measure nothing any more must be cheap.
-        let is_full =
-            self.limit_reported.load(Ordering::Relaxed) && self.table.load().len() >= self.max_picks;
-        if is_full || lock(&self.given_up).contains(&key) {
+        if self.table.load().len() >= self.max_picks {
+            self.report_limit(values);
+            return fallback;
+        }
+        if lock(&self.given_up).contains(&key) {
             return fallback;
         }
         let miss = self.reason(values);
@@ -151,11 +153,6 @@ impl Picker {
         // Another thread may have remembered a pick between the look-up and the claim.
         if let Some(kernel) = self.known(values) {
             return kernel;
-        }
-        let remembered = self.table.load().len();
-        if remembered >= self.max_picks {
-            self.report_limit(remembered, miss);
-            return fallback;
         }
         self.measure(key, values, miss, measure).unwrap_or(fallback)
     }
@@ -178,9 +175,9 @@ impl Picker {
         lock(&self.events).iter().cloned().collect()
     }
 
-    fn report_limit(&self, picks: usize, miss: Miss) {
+    fn report_limit(&self, values: &[Scalar<'_>]) {
         if !self.limit_reported.swap(true, Ordering::Relaxed) {
-            self.report(Event::Limit { picks, miss });
+            self.report(Event::Limit { picks: self.max_picks, miss: self.reason(values) });
         }
     }
 
@@ -241,7 +238,7 @@ impl Picker {
             }
         }
         let named = best.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
-        let event = Event::Measured { miss: miss.clone(), context, winner: named };
+        let event = Event::Measured { miss, context, winner: named };
         let Some(kernel) = best else {
             self.give_up(key, event);
             return None;
@@ -256,17 +253,18 @@ impl Picker {
         drop(table);
         let pick = Pick { guards, kernel, ms: medians };
         // Threads that measured at once may have filled the table: then this pick serves this call alone.
-        let full = self.change(|table| {
-            let full = table.len() >= self.max_picks && table.find(values).is_none();
-            if !full {
+        let is_full = self.change(|table| {
+            let is_full = table.len() >= self.max_picks && table.find(values).is_none();
+            if !is_full {
                 table.insert(pick);
             }
-            full.then(|| table.len())
+            is_full
         });
         self.report(event);
-        match full {
-            None => self.write_file(),
-            Some(remembered) => self.report_limit(remembered, miss),
+        if is_full {
+            self.report_limit(values);
+        } else {
+            self.write_file();
         }
         Some(kernel)
     }

@@ -220,12 +220,14 @@ impl Record {
             result => {
                 self.skipped_in_a_row += 1;
                 self.append(&input)?;
-                // The plan counts those with a flaw.
-                if self.skipped_in_a_row < MAX_SKIPPED || input.planned.flaw.is_some() {
+                if self.skipped_in_a_row < MAX_SKIPPED {
                     return Ok(());
                 }
                 let why = result.as_ref().err().map_or(NO_CHOICE, Failure::reason);
-                Err(Error::Device(format!("{MAX_SKIPPED} inputs in a row skipped: {why}")))
+                let text = &input.planned.text;
+                Err(Error::Device(format!(
+                    "{MAX_SKIPPED} inputs in a row skipped, the last one {text}: {why}"
+                )))
             }
         }
     }

@@ -26,9 +26,6 @@ pub(crate) use inputs_file::read_inputs;
 const REPEATS: usize = 1000;
 const REPEATS_OF_AN_INPUT: usize = 20;
 
-/// A run gives up after this many draws in a row that a log cannot hold: their cause is probably the same.
-const MAX_FLAWED: u32 = 1000;
-
 /// The inputs that a worker compiles for at once.
 const LOOK_AHEAD: usize = 100;
 
@@ -86,8 +83,6 @@ struct Places {
     seen: HashSet<String>,
     /// Inputs that were drawn ahead.
     ahead: VecDeque<PlannedInput>,
-    /// The last draws in a row that a log cannot hold.
-    flawed: u32,
     earlier: EarlierInputs,
 }
 
@@ -110,7 +105,7 @@ impl Plan {
             end: options.draws.unwrap_or(u64::MAX),
             deadline: options.max_seconds.map(|t| Instant::now() + t),
             schema,
-            places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
+            places: Mutex::new(Places { next: 0, left, seen, ahead, earlier }),
             compiled: Mutex::default(),
         }
     }
@@ -131,7 +126,7 @@ impl Plan {
     /// The next input; `None` when the list, the sequence or the time ends, or every draw repeats an earlier one.
     ///
     /// # Errors
-    /// The worker cannot draw, or too many inputs in a row cannot be measured.
+    /// The worker cannot draw.
     pub fn next(&self, worker: &mut Worker) -> Result<Option<PlannedInput>, Failure> {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(None);
@@ -176,14 +171,6 @@ impl Plan {
                 Err(failure) => return Err(failure),
             };
             let mut places = lock(&self.places);
-            places.flawed = if flaw.is_some() { places.flawed + 1 } else { 0 };
-            if let Some(reason) = flaw.as_ref().filter(|_| places.flawed >= MAX_FLAWED) {
-                return Err(Failure::failed(format!(
-                    "{MAX_FLAWED} in a row cannot be measured. The last was {text}: {}. \
-                     Change how inputs are drawn, or the features",
-                    reason.reason()
-                )));
-            }
             // An input that is drawn twice belongs to the shard that drew it first.
             let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
             if is_new && self.shard.contains(position) {

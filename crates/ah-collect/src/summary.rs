@@ -19,8 +19,6 @@ pub struct Summary {
     skipped: Kinds,
     failed: Kinds,
     unmeasured: Kinds,
-    /// The inputs on which each choice failed.
-    failures: BTreeMap<String, u64>,
     /// How often each choice won.
     wins: BTreeMap<String, u64>,
     /// Wall time.
@@ -50,9 +48,6 @@ const SHOWN: usize = 12;
 
 /// The most characters of a reason.
 const SHOWN_OF_REASON: usize = 300;
-
-/// A choice that fails on at least this share of the inputs probably cannot run on them.
-const OFTEN: f64 = 0.1;
 
 /// The reason why an input is skipped if each of its choices is.
 pub(crate) const NO_CHOICE: &str = "no choice is offered";
@@ -89,10 +84,7 @@ impl Summary {
         let mut reason = failure.reason().to_owned();
         let kinds = match failure {
             Failure::Skipped(_) => &mut self.skipped,
-            Failure::Failed(_) => {
-                choice.into_iter().for_each(|choice| *self.failures.entry(choice.clone()).or_default() += 1);
-                &mut self.failed
-            }
+            Failure::Failed(_) => &mut self.failed,
             Failure::Unmeasured(_) | Failure::DeviceLost(_) => {
                 reason.push_str("; a later run measures them");
                 &mut self.unmeasured
@@ -112,7 +104,7 @@ impl fmt::Display for Summary {
         if *measured > 0 {
             let seconds = elapsed.as_secs_f64().max(1e-9);
             let busy = self.measuring.as_secs_f64() / (seconds * self.workers.max(1) as f64) * 100.0;
-            write!(f, " ({}, {busy:.0} % of the time in choices)", rate(*measured as f64 / seconds))?;
+            write!(f, " ({busy:.0} % of the time in choices)")?;
         }
         if *resumed > 0 {
             write!(f, "; the log held {resumed} before")?;
@@ -128,13 +120,6 @@ impl fmt::Display for Summary {
         }
         by_kind(f, "skipped", &self.skipped)?;
         by_kind(f, "failed", &self.failed)?;
-        let fails_often = |failures: u64| failures < *measured && failures as f64 >= OFTEN * *measured as f64;
-        let often = self.failures.iter().filter(|(_, failures)| fails_often(**failures)).take(3);
-        let often: Vec<_> = often.map(|(name, failures)| format!("{name} on {failures}")).collect();
-        if !often.is_empty() {
-            write!(f, "\nof {} failed {}", count(*measured, "input"), often.join(", "))?;
-            write!(f, "; a choice that cannot run everywhere needs a condition: eligible")?;
-        }
         by_kind(f, "not measured", &self.unmeasured)?;
         if self.interrupted {
             write!(f, "\ninterrupted after the current input; run the same command to continue")?;
@@ -172,15 +157,6 @@ fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &Kinds) -> fmt::Result
         write!(f, "\n{what} for {more}: see the outcomes file")?;
     }
     Ok(())
-}
-
-/// A rate in a unit in which it is not below 1.
-fn rate(inputs_per_second: f64) -> String {
-    match inputs_per_second {
-        r if r >= 1.0 => format!("{r:.1} inputs/s"),
-        r if r >= 1.0 / 60.0 => format!("{:.1} inputs/min", r * 60.0),
-        r => format!("{:.1} inputs/h", r * 3600.0),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -46,9 +46,9 @@ struct Tool;
 #[derive(Clone, Debug, clap::Args)]
 struct ToolFlags {
     /// The optimization to measure (ah-collect list shows all)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "optimization")]
     name: Option<String>,
-    /// An optimization of your own (TOML) instead of the built-in one of its name
+    /// An optimization of your own (TOML)
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
     /// Where to measure; auto takes a GPU if there is one
@@ -101,36 +101,26 @@ impl fmt::Display for Backend {
 impl ToolFlags {
     /// The file of --optimization.
     fn file(&self) -> Result<Option<OptimizationFile>, Error> {
-        let file = self.optimization.as_deref().map(OptimizationFile::read).transpose()?;
-        match (&file, &self.name) {
-            (Some(OptimizationFile { optimization, path, .. }), Some(name)) if optimization.name != *name => {
-                Err(Error::Usage(format!(
-                    "{} is the optimization {:?}, expected {name:?}; leave --name out, or give another file",
-                    path.display(),
-                    optimization.name
-                )))
-            }
-            _ => Ok(file),
-        }
+        self.optimization.as_deref().map(OptimizationFile::read).transpose()
     }
 
     /// Returns where to measure: a GPU if there is one and kernels for it.
     fn backend(
         &self,
-        file: Option<&OptimizationFile>,
+        choices: Option<&CustomChoices>,
         optimization: &Optimization,
     ) -> Result<Backend, Error> {
-        if let Some(OptimizationFile { choices: Some(CustomChoices::Cuda(_)), .. }) = file {
-            return match self.backend {
-                Backend::Cpu => Err(Error::Usage(
-                    "[cuda] describes a kernel for a GPU, found --backend cpu; leave --backend out"
-                        .to_owned(),
-                )),
-                _ => Ok(Backend::Cuda),
-            };
+        let (needed, why) = match choices {
+            Some(CustomChoices::Cuda(_)) => (Backend::Cuda, "[cuda] describes a kernel for a GPU"),
+            Some(CustomChoices::Commands(_)) => (Backend::Cpu, "[commands] runs on the processor"),
+            None => (self.backend, ""),
+        };
+        if self.backend != Backend::Auto && self.backend != needed {
+            let found = self.backend;
+            return Err(Error::Usage(format!("{why}, found --backend {found}; leave --backend out")));
         }
-        if self.backend != Backend::Auto {
-            return Ok(self.backend);
+        if needed != Backend::Auto {
+            return Ok(needed);
         }
         let reason = match no_gpu() {
             None if cuda::serve_fn(optimization.clone(), self.device).is_some() => return Ok(Backend::Cuda),
@@ -191,15 +181,11 @@ impl Program for Tool {
         }
         let optimization = flags.optimization(file.as_ref())?;
         let choices = file.as_ref().and_then(|file| file.choices.as_ref());
-        if matches!(choices, Some(CustomChoices::Commands(_))) && flags.backend == Backend::Cuda {
-            return Err(Error::Usage(
-                "[commands] runs on the processor, found --backend cuda; leave --backend out".to_owned(),
-            ));
-        }
-        let (backend, answer) = match choices {
+        let backend = flags.backend(choices, &optimization)?;
+        let answer = match choices {
             // The worker itself ends a command that takes too long; an answer takes up to three.
-            Some(CustomChoices::Commands(_)) => (Backend::Cpu, 3 * limit + Duration::from_secs(5)),
-            _ => (flags.backend(file.as_ref(), &optimization)?, limit),
+            Some(CustomChoices::Commands(_)) => 3 * limit + Duration::from_secs(5),
+            _ => limit,
         };
         let devices = if flags.devices.is_empty() { vec![flags.device] } else { flags.devices.clone() };
         if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
@@ -210,10 +196,12 @@ impl Program for Tool {
         }
         let start = |device: u32| {
             let mut command = worker::command()?;
-            command.args(["--name", &optimization.name, "--backend", &backend.to_string()]);
-            command.args(["--device", &device.to_string()]);
+            command.args(["--backend", &backend.to_string(), "--device", &device.to_string()]);
             command.arg("--hang-seconds").arg(limit.as_secs_f64().to_string());
-            command.args(flags.optimization.iter().flat_map(|path| [Path::new("--optimization"), path]));
+            match &flags.optimization {
+                Some(path) => command.arg("--optimization").arg(path),
+                None => command.args(["--name", &optimization.name]),
+            };
             let named = Named::Optimization(Box::new(optimization.clone()));
             Worker::start(command, answer, named, true)
         };

@@ -13,7 +13,6 @@ use super::cuda_source::{CudaKernel, CudaTable};
 /// An optimization's TOML file.
 #[derive(Debug)]
 pub(crate) struct OptimizationFile {
-    pub(crate) path: PathBuf,
     pub(crate) optimization: Optimization,
     /// `None`: the shipped kernels are the choices.
     pub(crate) choices: Option<CustomChoices>,
@@ -63,7 +62,7 @@ impl OptimizationFile {
                 return Err(malformed(format!("{unknown:?} is none of the choices: {names}{proposal}")));
             }
         }
-        Ok(Self { path: path.to_owned(), optimization, choices })
+        Ok(Self { optimization, choices })
     }
 }
 

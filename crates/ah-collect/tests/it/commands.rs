@@ -250,7 +250,7 @@ fn mistakes_in_the_file_are_named() {
     let two = "choices = { a = \"true\", b = \"true\" }";
     refused(&mut programs(&folder, two), 5, &["the feature \"size\" has no range"]);
     let (_, message) = error(programs(&folder, two).args(["--name", "other"]));
-    assert!(message.contains("is the optimization \"programs\", expected \"other\""), "{message}");
+    assert!(message.contains("cannot be used with '--name <NAME>'"), "{message}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! | [`mm`] | the crates `gemm` (one thread or all) and `matrixmultiply` |
 //! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
 //!
-//! All matrices are `f32`. [`mod@reference`] has the results in f64 that they are checked against.
+//! All matrices are `f32`.
 //!
 //! ```
 //! use ah_kernels::cpu::kernels::{MatMul, ndarray::Array2, ndarray::array};
@@ -20,7 +20,22 @@
 
 pub mod mm;
 pub mod pad_mm;
-pub mod reference;
 
 pub use mm::MatMul;
 pub use ndarray;
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, ArrayView2};
+
+    /// Returns ‖c − a · b‖ / ‖a · b‖, or ‖c‖ where the product in f64 is 0. It is NaN if either holds a NaN, so that no comparison
+    /// with a limit passes.
+    pub fn relative_error(a: ArrayView2<f32>, b: ArrayView2<f32>, c: &Array2<f32>) -> f64 {
+        let (mut difference, mut norm) = (0.0, 0.0);
+        for (&found, &expected) in c.iter().zip(&a.mapv(f64::from).dot(&b.mapv(f64::from))) {
+            difference += (f64::from(found) - expected).powi(2);
+            norm += expected * expected;
+        }
+        if norm == 0.0 { difference.sqrt() } else { (difference / norm).sqrt() }
+    }
+}

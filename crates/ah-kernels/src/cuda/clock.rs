@@ -28,7 +28,6 @@ const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Clock {
     stream: Arc<CudaStream>,
     flush: Allocation,
-    events: RefCell<Vec<CudaEvent>>,
     watch: RefCell<ThrottleWatch>,
 }
 
@@ -46,7 +45,6 @@ impl Clock {
         Ok(Self {
             stream: Arc::clone(stream),
             flush: Allocation::new(stream.context(), FLUSH.max(2 * l2))?,
-            events: RefCell::default(),
             watch: RefCell::new(watch),
         })
     }
@@ -91,7 +89,9 @@ impl Clock {
         flushes: u32,
         launch: impl Fn() -> Result<(), CudaError>,
     ) -> Result<Vec<Reading>, CudaError> {
-        let events = self.take_events(2 * samples)?;
+        let event = |_| self.stream.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let events: Result<Vec<CudaEvent>, _> = (0..2 * samples).map(event).collect();
+        let events = events.map_err(CudaError::driver("make an event"))?;
         let record = |e: &CudaEvent| e.record(&self.stream).map_err(CudaError::driver("record an event"));
         let mut late = Vec::with_capacity(samples);
         for pair in events.chunks_exact(2) {
@@ -108,9 +108,7 @@ impl Clock {
             let ms = pair[0].elapsed_ms(&pair[1]).map_err(CudaError::driver("read the clock"))?;
             Ok(Reading { ms: f64::from(ms), is_late })
         });
-        let readings = readings.collect();
-        self.events.borrow_mut().extend(events);
-        readings
+        readings.collect()
     }
 
     fn capture(&self, runs: u32, run: &impl Fn() -> Result<(), CudaError>) -> Result<CudaGraph, CudaError> {
@@ -122,16 +120,6 @@ impl Clock {
         started?;
         let code = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         graph?.ok_or(CudaError::Driver { doing: "capture a graph", code })
-    }
-
-    fn take_events(&self, count: usize) -> Result<Vec<CudaEvent>, CudaError> {
-        let mut pool = self.events.borrow_mut();
-        while pool.len() < count {
-            let event = self.stream.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-            pool.push(event.map_err(CudaError::driver("make an event"))?);
-        }
-        let rest = pool.len() - count;
-        Ok(pool.split_off(rest))
     }
 }
 

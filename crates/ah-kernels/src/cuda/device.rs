@@ -217,12 +217,12 @@ impl Gpu {
             .map_err(CudaError::driver("copy memory"))
     }
 
-    /// Waits for all work and copies to the host.
-    pub(crate) fn read<T: Plain>(&self, buffer: Buffer, len: usize) -> Result<Vec<T>, CudaError> {
-        assert!(len * size_of::<T>() <= buffer.bytes, "reading past the end of a buffer");
+    /// Waits for all work and copies 32-bit words to the host.
+    pub(crate) fn read(&self, buffer: Buffer, len: usize) -> Result<Vec<u32>, CudaError> {
+        assert!(4 * len <= buffer.bytes, "reading past the end of a buffer");
         self.wait()?;
-        let mut host = vec![T::default(); len];
-        // SAFETY: both sides have `len` elements, and any bytes are a value of T.
+        let mut host = vec![0; len];
+        // SAFETY: both sides have `len` elements, and any bytes are an integer.
         unsafe { result::memcpy_dtoh_sync(&mut host, buffer.address) }
             .map_err(CudaError::driver("copy from the device"))?;
         Ok(host)
@@ -251,16 +251,6 @@ impl Kernel {
         Ok(())
     }
 }
-
-/// A type that any bytes are a value of; a `bool` is none.
-///
-/// # Safety
-/// Every pattern of its bits is valid.
-pub(crate) unsafe trait Plain: Copy + Default {}
-// SAFETY: unsigned integers have no invalid pattern.
-unsafe impl Plain for u8 {}
-// SAFETY: as above.
-unsafe impl Plain for u32 {}
 
 /// The CUDA version that the driver supports.
 fn driver_supports() -> Result<(i32, i32), CudaError> {

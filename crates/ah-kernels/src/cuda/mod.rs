@@ -79,6 +79,7 @@ mod tests {
     use half::{bf16, f16};
     use ndarray::Array2;
 
+    use super::arena::Buffer;
     use super::device::{self, Gpu};
     use super::element::Element;
     use super::error::CudaError;
@@ -127,14 +128,23 @@ mod tests {
         runner.check(&mut input, choice)?;
         let gpu = &runner.gpu;
         let values = |matrix: Matrix| {
-            let memory = gpu.read::<u8>(matrix.buffer, matrix.buffer.bytes)?;
+            let memory = read_bytes(gpu, matrix.buffer)?;
             let at = |(i, j)| value(matrix.element, &memory, i * matrix.strides.0 + j * matrix.strides.1);
             Ok::<_, Failure>(Array2::from_shape_fn((matrix.rows, matrix.columns), at))
         };
-        let guard = gpu.read::<u8>(c.buffer, c.buffer.bytes)?.split_off(c.buffer.bytes - GUARD);
+        let guard = read_bytes(gpu, c.buffer)?.split_off(c.buffer.bytes - GUARD);
         let guard_is_intact = guard.iter().all(|byte| *byte == 0xff);
         let Product { a, b, .. } = input.product;
         Ok(HostProduct { a: values(a)?, b: values(b)?, c: values(c)?, guard_is_intact })
+    }
+
+    /// Copies a buffer to the host. Its memory ends at a whole word.
+    fn read_bytes(gpu: &Gpu, buffer: Buffer) -> Result<Vec<u8>, CudaError> {
+        let words = buffer.bytes.div_ceil(4);
+        let words = gpu.read(Buffer { bytes: 4 * words, ..buffer }, words)?;
+        let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        bytes.truncate(buffer.bytes);
+        Ok(bytes)
     }
 
     /// Returns element `index` of an array in memory.

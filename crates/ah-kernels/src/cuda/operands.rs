@@ -144,7 +144,7 @@ impl Operands {
     }
 
     fn judge(&self, gpu: &Gpu, scale: f64, tolerance: f64) -> Result<(), Failure> {
-        let found = gpu.read::<u32>(self.found.buffer, 2)?;
+        let found = gpu.read(self.found.buffer, 2)?;
         if found[0] > 0 {
             return Err(Failure::failed(format!(
                 "wrong result: {} elements are not finite or not written",

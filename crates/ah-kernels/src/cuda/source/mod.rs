@@ -216,7 +216,7 @@ impl UserRunner {
             Arg::Buffer(self.found.buffer),
         ];
         self.gpu.launch(&self.difference, self.grid(), &args)?;
-        let found = self.gpu.read::<u32>(self.found.buffer, 3)?;
+        let found = self.gpu.read(self.found.buffer, 3)?;
         let [largest, magnitude] = [found[1], found[2]].map(|bits| f64::from(f32::from_bits(bits)));
         let allowed = input.plan.tolerance.unwrap_or_else(|| plan.element.tolerance()) * magnitude;
         let wrong = |what: String| Err(Failure::failed(format!("wrong result: {:?}: {what}", plan.name)));

@@ -1,16 +1,14 @@
 //! cuBLAS, called as PyTorch's `torch.mm` calls it.
 
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 
-use cudarc::cublas::result::{self, CublasError};
-use cudarc::cublas::sys;
+use cudarc::cublas::{CudaBlas, result, sys};
 
 use super::arena::Allocation;
 use super::device::Gpu;
-use super::element::Element;
 use super::error::CudaError;
 use super::library::Library;
-use super::owned::Owned;
 use super::product::{Matrix, Product};
 
 /// PyTorch's workspace for cuBLAS: 32 MiB on Hopper, 8.125 MiB before
@@ -20,7 +18,8 @@ const WORKSPACE: usize = 4096 * 1024 * 2 + 16 * 8 * 1024;
 
 /// A handle with its workspace.
 pub(crate) struct Cublas {
-    handle: Owned<sys::cublasHandle_t, CublasError>,
+    blas: CudaBlas,
+    /// Freed after the handle that uses it.
     _workspace: Allocation,
 }
 
@@ -29,19 +28,13 @@ impl Cublas {
         Library::Cublas.require()?;
         let bytes = if gpu.identity.capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
-        let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;
-        // SAFETY: the handle is new, and this is its destructor.
-        let owned = unsafe { Owned::new(handle, result::destroy_handle) };
-        let cublas = Self { handle: owned, _workspace: workspace };
-        let buffer = cublas._workspace.buffer;
-        // SAFETY: handle, stream and workspace are alive, and the workspace lives as long as the handle.
-        unsafe {
-            result::set_stream(handle, gpu.stream().cast()).map_err(CudaError::blas("open cuBLAS"))?;
-            sys::cublasSetWorkspace_v2(handle, buffer.address as *mut c_void, bytes)
-                .result()
-                .map_err(CudaError::blas("give cuBLAS its workspace"))?;
-        }
-        Ok(cublas)
+        let blas = CudaBlas::new(Arc::clone(&gpu.stream)).map_err(CudaError::blas("open cuBLAS"))?;
+        let memory = workspace.buffer.address as *mut c_void;
+        // SAFETY: handle and workspace are alive, and the workspace lives as long as the handle.
+        unsafe { sys::cublasSetWorkspace_v2(*blas.handle(), memory, bytes) }
+            .result()
+            .map_err(CudaError::blas("give cuBLAS its workspace"))?;
+        Ok(Self { blas, _workspace: workspace })
     }
 
     /// Starts a product. cuBLAS counts in columns, so it computes cᵀ = bᵀ · aᵀ.
@@ -71,28 +64,8 @@ impl Cublas {
         };
         // SAFETY: the matrices are device memory of these sizes; the scalars outlive the call.
         unsafe {
-            let handle = self.handle.value;
+            let handle = *self.blas.handle();
             sys::cublasSetMathMode(handle, mode).result().map_err(CudaError::blas(doing))?;
-            if p.a.element == Element::F32 {
-                return sys::cublasSgemm_v2(
-                    handle,
-                    op(&p.b),
-                    op(&p.a),
-                    n,
-                    m,
-                    k,
-                    &one,
-                    b as *const f32,
-                    ldb,
-                    a as *const f32,
-                    lda,
-                    &zero,
-                    c as *mut f32,
-                    ldc,
-                )
-                .result()
-                .map_err(CudaError::blas(doing));
-            }
             let kind = p.a.element.cuda();
             result::gemm_ex(
                 handle,

@@ -148,7 +148,7 @@ impl CublasLt {
                 &plan.algorithm,
                 self.workspace.buffer.address as *mut c_void,
                 WORKSPACE,
-                gpu.stream().cast(),
+                gpu.stream.cu_stream().cast(),
             )
         }
         .map_err(lt("multiply with cuBLASLt"))

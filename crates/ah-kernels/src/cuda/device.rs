@@ -22,7 +22,7 @@ use super::nvrtc::{Compiler, Source};
 
 /// One GPU, opened; it is used by the thread that opened it, where its context is the current one.
 pub(crate) struct Gpu {
-    stream: Arc<CudaStream>,
+    pub(super) stream: Arc<CudaStream>,
     pub(crate) identity: Cuda,
     arena: RefCell<Arena>,
     pub(super) clock: Clock,
@@ -128,10 +128,6 @@ impl Gpu {
         self.stream.context()
     }
 
-    pub(super) fn stream(&self) -> sys::CUstream {
-        self.stream.cu_stream()
-    }
-
     /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
     pub(crate) fn buffers(&self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         self.arena.borrow_mut().cut(bytes)
@@ -206,14 +202,14 @@ impl Gpu {
 
     /// Sets all bytes to `value`.
     pub(crate) fn fill(&self, buffer: Buffer, byte: u8) -> Result<(), CudaError> {
-        buffer.fill(self.stream(), byte)
+        buffer.fill(self.stream.cu_stream(), byte)
     }
 
     /// Copies on the device.
     pub(crate) fn copy(&self, from: Buffer, to: Buffer) -> Result<(), CudaError> {
         assert!(from.bytes <= to.bytes, "copying past the end of a buffer");
         // SAFETY: both are memory of this device, and `to` is large enough; the stream keeps the order.
-        unsafe { result::memcpy_dtod_async(to.address, from.address, from.bytes, self.stream()) }
+        unsafe { result::memcpy_dtod_async(to.address, from.address, from.bytes, self.stream.cu_stream()) }
             .map_err(CudaError::driver("copy memory"))
     }
 

@@ -40,12 +40,8 @@ impl Cublas {
     /// Starts a product. cuBLAS counts in columns, so it computes cᵀ = bᵀ · aᵀ.
     pub(crate) fn product(&self, p: &Product) -> Result<(), CudaError> {
         let doing = "multiply with cuBLAS";
-        let int = |x: usize| {
-            c_int::try_from(x).map_err(|_| CudaError::Blas {
-                doing: "fit a size into 31 bits for cuBLAS",
-                status: sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE,
-            })
-        };
+        // Sizes have at most 24 bits when they are read.
+        let int = |x: usize| x as c_int;
         let op = |m: &Matrix| {
             if m.is_column_major() {
                 sys::cublasOperation_t::CUBLAS_OP_T
@@ -53,8 +49,8 @@ impl Cublas {
                 sys::cublasOperation_t::CUBLAS_OP_N
             }
         };
-        let (m, k, n) = (int(p.a.rows)?, int(p.a.columns)?, int(p.b.columns)?);
-        let (lda, ldb, ldc) = (int(p.a.leading())?, int(p.b.leading())?, int(p.c.leading())?);
+        let (m, k, n) = (int(p.a.rows), int(p.a.columns), int(p.b.columns));
+        let (lda, ldb, ldc) = (int(p.a.leading()), int(p.b.leading()), int(p.c.leading()));
         let (one, zero) = (1_f32, 0_f32);
         let (a, b, c) = (p.a.buffer.address, p.b.buffer.address, p.c.buffer.address);
         let mode = if p.tf32 {

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use ah_model::{Cuda, Device};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute};
@@ -34,12 +33,7 @@ pub(crate) struct Gpu {
 type KernelKey = (Source, String, Vec<String>);
 
 /// A loaded kernel.
-#[derive(Clone, Debug)]
-pub(crate) struct Kernel {
-    function: CudaFunction,
-    /// The limit of dynamic shared memory that was asked for; all clones share it, as they share the function.
-    shared_memory: Arc<AtomicU32>,
-}
+pub(crate) type Kernel = CudaFunction;
 
 /// The number of GPUs.
 ///
@@ -147,10 +141,9 @@ impl Gpu {
         let code = self.compiler.compile(source, &key.2)?;
         let module =
             self.context().load_module(Ptx::from_binary(code)).map_err(CudaError::driver("load a kernel"))?;
-        let function = module
+        let kernel = module
             .load_function(function)
             .map_err(|_| CudaError::NoKernel { file: source.file, kernel: function.to_owned() })?;
-        let kernel = Kernel { function, shared_memory: Arc::default() };
         self.loaded.borrow_mut().insert(key, kernel.clone());
         Ok(kernel)
     }
@@ -177,13 +170,18 @@ impl Gpu {
 
     /// Starts a kernel.
     pub(crate) fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg]) -> Result<(), CudaError> {
-        kernel.allow(grid.shared_memory)?;
+        // Above 48 KiB, static memory included, a kernel must ask for shared memory.
+        if grid.shared_memory > 0 {
+            let limit = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let bytes = i32::try_from(grid.shared_memory).unwrap_or(i32::MAX);
+            kernel.set_attribute(limit, bytes).map_err(CudaError::driver("ask for shared memory"))?;
+        }
         let config = LaunchConfig {
             grid_dim: grid.blocks.into(),
             block_dim: grid.threads.into(),
             shared_mem_bytes: grid.shared_memory,
         };
-        let mut launch = self.stream.launch_builder(&kernel.function);
+        let mut launch = self.stream.launch_builder(kernel);
         for arg in args {
             match arg {
                 Arg::Buffer(buffer) => launch.arg(&buffer.address),
@@ -227,24 +225,6 @@ impl Gpu {
     /// Waits for all work; failures of kernels appear here.
     pub(crate) fn wait(&self) -> Result<(), CudaError> {
         self.stream.synchronize().map_err(CudaError::driver("run"))
-    }
-}
-
-impl Kernel {
-    /// Raises the limit of dynamic shared memory, which a kernel must ask for above 48 KiB, its static
-    /// memory included.
-    fn allow(&self, bytes: u32) -> Result<(), CudaError> {
-        if bytes <= self.shared_memory.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.function
-            .set_attribute(
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                i32::try_from(bytes).unwrap_or(i32::MAX),
-            )
-            .map_err(CudaError::driver("ask for shared memory"))?;
-        self.shared_memory.store(bytes, Ordering::Relaxed);
-        Ok(())
     }
 }
 

@@ -1,6 +1,5 @@
 //! The options of a run.
 
-use std::fmt;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -50,20 +49,9 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// Returns true for the one part of an undivided sequence.
-    pub fn is_whole(self) -> bool {
-        self.count == NonZeroU64::MIN
-    }
-
     /// Whether the input at this position of the sequence belongs to this part.
     pub fn contains(self, position: u64) -> bool {
         position % self.count == self.index
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index + 1, self.count)
     }
 }
 

@@ -91,8 +91,7 @@ impl OutcomesFile {
         Ok(Self { path, file })
     }
 
-    /// Reads the records. Ends a torn last line, which is then no record. It is not cut off, because it may be the line that
-    /// another part of the sequence writes at this moment.
+    /// Reads the records. Ends a torn last line, which is then no record.
     pub(crate) fn read(&mut self) -> Result<Vec<OutcomeRecord>, Error> {
         let path = &self.path;
         let io = |action| Error::io(path, action);

@@ -1,10 +1,9 @@
 //! Writes measurements: times into the log, outcomes without a time into the file beside it.
 
-mod run_lock;
-
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -20,7 +19,6 @@ use crate::outcomes::{OutcomeRecord, OutcomesFile};
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
 use crate::worker::Worker;
-use run_lock::{RunLock, is_at};
 
 /// Appends inputs to a log.
 pub(crate) struct Appender {
@@ -29,7 +27,6 @@ pub(crate) struct Appender {
     pub(crate) choices: Vec<String>,
     eligibility: Arc<Eligibility>,
     policy: TimingPolicy,
-    _lock: RunLock,
     path: PathBuf,
     /// The log. One that is removed or moved during a run would take all further rows with it.
     file: File,
@@ -55,7 +52,7 @@ impl Appender {
         let (mut log, torn_line) = opened?;
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
-        let lock = RunLock::take(path, options.shard, &outcomes.file)?;
+        lock_for_run(path, &outcomes.file)?;
         let choices = &worker.experiment.choices;
         let records = outcomes.read()?;
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &records, choices, &worker.eligibility);
@@ -65,7 +62,6 @@ impl Appender {
             choices: choices.clone(),
             eligibility: Arc::clone(&worker.eligibility),
             policy: options.policy,
-            _lock: lock,
             path: path.clone(),
             file,
             length: 0,
@@ -136,6 +132,26 @@ impl Appender {
             None => "no choice could be measured".to_owned(),
         })
     }
+}
+
+/// Locks the file of outcomes until it is closed, so that two collectors do not measure the same inputs. The system releases the
+/// lock also after a `kill -9`.
+fn lock_for_run(log: &Path, outcomes: &File) -> Result<(), Error> {
+    let another = "another collector measures into this log; wait until it ends, or write to another file (-o), with a part of \
+                   the work for each (--shard 1/2 and --shard 2/2)";
+    outcomes.try_lock().map_err(|error| {
+        Error::io(log, "lock")(match error {
+            TryLockError::WouldBlock => io::Error::other(another),
+            TryLockError::Error(source) => source,
+        })
+    })
+}
+
+/// Whether this path still names the open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
+    let (open, named) = (file.metadata().map(identity), std::fs::metadata(path).map(identity));
+    open.is_ok_and(|open| named.is_ok_and(|named| open == named))
 }
 
 /// The first line of the log.

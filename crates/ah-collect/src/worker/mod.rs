@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::eligibility::Eligibility;
 use crate::units::count;
-use process::{Fault, FaultKind, GRACE, Process};
+use process::{Fault, FaultKind, GRACE, Patience, Process};
 
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
@@ -51,8 +51,7 @@ type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
 /// the same state; see the [module](self).
 pub struct Worker {
     start: Start,
-    /// The limit of the next line of an answer: making an input, checking a choice, one burst of samples.
-    limit: Duration,
+    patience: Patience,
     /// The wait before a worker that could not be started is started once more: its device may need a moment.
     pause: Duration,
     process: Option<Process>,
@@ -64,8 +63,6 @@ pub struct Worker {
     pub description: Description,
     /// Where each choice can run.
     pub eligibility: Arc<Eligibility>,
-    on_working: Option<OnWorking>,
-    run_ends: Option<Instant>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
     /// By choice: how it got on in this run.
@@ -135,7 +132,7 @@ impl Worker {
         let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
         Ok(Self {
             start,
-            limit,
+            patience: Patience::of(limit),
             pause,
             process: Some(process),
             attempts: vec![Attempts::default(); experiment.choices.len()],
@@ -143,8 +140,6 @@ impl Worker {
             schema,
             description,
             eligibility: Arc::new(eligibility),
-            on_working: None,
-            run_ends: None,
             refusals: Vec::new(),
             input: None,
             interruption: Duration::ZERO,
@@ -154,17 +149,8 @@ impl Worker {
 
     /// Begins a run: calls `on_working` with what the processes say that they work on, which extends their limits until `run_ends`.
     pub fn begin_run(&mut self, on_working: OnWorking, run_ends: Option<Instant>) {
-        self.on_working = Some(on_working);
-        self.run_ends = run_ends;
-        if let Some(mut process) = self.process.take() {
-            self.join_run(&mut process);
-            self.process = Some(process);
-        }
-    }
-
-    fn join_run(&self, process: &mut Process) {
-        process.on_working = self.on_working.clone();
-        process.run_ends = self.run_ends;
+        self.patience.on_working = Some(on_working);
+        self.patience.run_ends = run_ends;
     }
 
     /// Whether it knows a request that a worker may know.
@@ -242,9 +228,9 @@ impl Worker {
     /// # Errors
     /// The next inputs would be spoilt.
     fn release(&mut self) -> Result<(), Failure> {
-        let (limit, can) = (self.limit, self.can("release"));
+        let can = self.can("release");
         let Some(process) = self.process.as_mut().filter(|_| can) else { return Ok(()) };
-        match process.ask(Request::Release, limit) {
+        match process.ask(Request::Release, &self.patience) {
             Ok(answer) => match answer.failure() {
                 Some(lost @ Failure::DeviceLost(_)) => Err(lost),
                 _ => Ok(()),
@@ -257,12 +243,11 @@ impl Worker {
     fn process(&mut self) -> Result<&mut Process, Failure> {
         if self.process.is_none() {
             let opened = open(&mut self.start);
-            let (mut process, now) =
+            let (process, now) =
                 opened.map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
             if let Some(what) = difference(&self.description, &now) {
                 return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
             }
-            self.join_run(&mut process);
             self.process = Some(process);
         }
         self.process.as_mut().ok_or_else(|| Failure::DeviceLost("no worker process".to_owned()))
@@ -270,8 +255,8 @@ impl Worker {
 
     /// Asks one question. A fault is a failure, and the process is replaced.
     fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
-        let limit = self.limit;
-        let failure = match self.process()?.ask(request, limit) {
+        let patience = self.patience.clone();
+        let failure = match self.process()?.ask(request, &patience) {
             Ok(answer) => match answer.failure() {
                 None => return Ok(answer),
                 Some(Failure::DeviceLost(reason)) => Failure::Failed(reason),
@@ -302,8 +287,8 @@ impl Worker {
 
     fn prepare_again(&mut self) -> Result<(), Failure> {
         let Some((context, seed)) = self.input.take() else { return Ok(()) };
-        let limit = self.limit;
-        let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, limit);
+        let patience = self.patience.clone();
+        let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, &patience);
         let Err(failure) = answered(answer) else {
             self.input = Some((context, seed));
             return Ok(());
@@ -348,14 +333,14 @@ impl Worker {
         if self.input.is_none() {
             return all(Failure::Unmeasured("the input could not be made again".to_owned()));
         }
-        let limit = self.limit;
+        let patience = self.patience.clone();
         let process = match self.process() {
             Ok(process) => process,
             Err(failure) => return all(failure),
         };
         let start = Instant::now();
         let mut answers = vec![None; cells.len()];
-        let mut fault = process.ask_cells(request(cells.to_vec()), &mut answers, limit).err();
+        let mut fault = process.ask_cells(request(cells.to_vec()), &mut answers, &patience).err();
         let elapsed = start.elapsed();
         let mut result = |(cell, answer): (&WireCell, Option<Answer>)| {
             let answer = answer?;
@@ -408,7 +393,7 @@ fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
 /// Starts a process and asks for its description. [`Failure::Failed`] is a mistake in the description itself.
 fn open(start: &mut Start) -> Result<(Process, Description), Failure> {
     let mut process = start().map_err(Failure::DeviceLost)?;
-    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, START))
+    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, &Patience::of(START)))
         .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
     match answer.rest.get("protocol").unwrap_or(&Value::Null) {
         version if *version == VERSION => {

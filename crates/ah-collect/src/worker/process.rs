@@ -74,6 +74,22 @@ impl From<Fault> for Failure {
 /// Is told what a worker works on during a long request; an empty text only says that it is alive.
 pub type OnWorking = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// How long to wait for a worker.
+#[derive(Clone)]
+pub(super) struct Patience {
+    /// The limit of the next line of an answer: making an input, checking a choice, one burst of samples.
+    pub limit: Duration,
+    /// When the run ends: from then on, signs of life extend no limit.
+    pub run_ends: Option<Instant>,
+    pub on_working: Option<OnWorking>,
+}
+
+impl Patience {
+    pub fn of(limit: Duration) -> Self {
+        Self { limit, run_ends: None, on_working: None }
+    }
+}
+
 /// A worker process.
 pub(super) struct Process {
     /// `None`: the worker is only what it says.
@@ -85,9 +101,6 @@ pub(super) struct Process {
     printed: Arc<Mutex<String>>,
     errors: Option<Tail>,
     last_id: u64,
-    pub(super) on_working: Option<OnWorking>,
-    /// When the run ends: from then on, signs of life extend no limit.
-    pub(super) run_ends: Option<Instant>,
 }
 
 impl Process {
@@ -123,22 +136,13 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self {
-            group: None,
-            requests,
-            answers,
-            printed,
-            errors: None,
-            last_id: 0,
-            on_working: None,
-            run_ends: None,
-        })
+        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
     }
 
     /// Sends a request and returns the one answer to it.
-    pub(super) fn ask(&mut self, request: Request, limit: Duration) -> Result<Answer, Fault> {
+    pub(super) fn ask(&mut self, request: Request, patience: &Patience) -> Result<Answer, Fault> {
         self.send(request)?;
-        self.receive(limit)
+        self.receive(patience)
     }
 
     /// Sends a request about cells, and receives an answer to each; none after one that says that the device is lost. After
@@ -147,11 +151,11 @@ impl Process {
         &mut self,
         request: Request,
         answers: &mut [Option<Answer>],
-        limit: Duration,
+        patience: &Patience,
     ) -> Result<(), Fault> {
         self.send(request)?;
         for _ in 0..answers.len() {
-            let answer = self.receive(limit)?;
+            let answer = self.receive(patience)?;
             let is_lost = matches!(answer.failure(), Some(Failure::DeviceLost(_)));
             match answer.cell.and_then(|cell| answers.get_mut(cell)) {
                 Some(cell @ None) => *cell = Some(answer),
@@ -175,9 +179,9 @@ impl Process {
     }
 
     /// The next answer to the last request.
-    fn receive(&mut self, limit: Duration) -> Result<Answer, Fault> {
-        let start = Instant::now();
-        let run_ends = || self.run_ends.is_some_and(|end| Instant::now() >= end);
+    fn receive(&mut self, patience: &Patience) -> Result<Answer, Fault> {
+        let (start, limit) = (Instant::now(), patience.limit);
+        let run_ends = || patience.run_ends.is_some_and(|end| Instant::now() >= end);
         loop {
             let line = match self.answers.recv_timeout(limit) {
                 Ok(line) => line?,
@@ -204,7 +208,7 @@ impl Process {
                 );
                 return Err(Fault { reason, kind: FaultKind::Endless });
             }
-            if let Some(on_working) = &self.on_working {
+            if let Some(on_working) = &patience.on_working {
                 on_working(&shorten(text));
             }
         }

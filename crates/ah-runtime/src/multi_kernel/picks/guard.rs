@@ -27,16 +27,8 @@ pub struct Bucket {
     /// The lower bound, exclusive.
     pub above: f64,
     /// The upper bound, inclusive.
-    #[serde(default = "infinity", skip_serializing_if = "is_infinite")]
+    #[serde(with = "ah_model::null_is_infinite")]
     pub up_to: f64,
-}
-
-fn infinity() -> f64 {
-    f64::INFINITY
-}
-
-fn is_infinite(x: &f64) -> bool {
-    x.is_infinite()
 }
 
 impl Guard {

@@ -145,11 +145,7 @@ impl ToolFlags {
 
 /// Returns why there is no GPU, if there is none.
 fn no_gpu() -> Option<String> {
-    match cuda::count() {
-        Ok(0) => Some("NVIDIA's driver is installed and finds no GPU".to_owned()),
-        Ok(_) => None,
-        Err(e) => Some(e.to_string()),
-    }
+    cuda::count().err().map(|e| e.to_string())
 }
 
 impl Program for Tool {

@@ -135,7 +135,7 @@ fn other_backends_and_machines_without_a_gpu_get_a_message() {
     let (code, message) = error(collect(&folder, &example()).args(["--backend", "cpu"]));
     assert_eq!(code, i32::from(exit::USAGE));
     assert!(message.contains("leave --backend out"), "{message}");
-    if ah_kernels::cuda::count().is_ok_and(|n| n > 0) {
+    if ah_kernels::cuda::count().is_ok() {
         return;
     }
     let (code, message) = error(&mut collect(&folder, &example()));

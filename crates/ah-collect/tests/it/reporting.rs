@@ -31,7 +31,7 @@ fn a_log_is_described() {
 fn a_missing_gpu_is_said_once() {
     let output = Command::cargo_bin("ah-collect").unwrap().arg("list").output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    let expected = usize::from(!ah_kernels::cuda::count().is_ok_and(|gpus| gpus > 0));
+    let expected = usize::from(ah_kernels::cuda::count().is_err());
     let about_gpus = stderr.matches("taking the CPU: ").count();
     assert!(expected == 0 || about_gpus == expected, "{stderr}");
 }

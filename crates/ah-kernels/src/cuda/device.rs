@@ -35,15 +35,18 @@ type KernelKey = (Source, String, Vec<String>);
 /// A loaded kernel.
 pub(crate) type Kernel = CudaFunction;
 
-/// The number of GPUs.
+/// The number of GPUs, at least one.
 ///
 /// # Errors
-/// The driver is missing or does not work.
+/// There is none, or the driver is missing or does not work.
 pub fn count() -> Result<u32, CudaError> {
     Library::Driver.require()?;
     let count = CudaContext::device_count()
         .map_err(|e| CudaError::Unusable(format!("NVIDIA's driver is installed and finds no GPU: {e}")))?;
-    Ok(u32::try_from(count).unwrap_or(0))
+    match u32::try_from(count).unwrap_or(0) {
+        0 => Err(CudaError::Unusable("NVIDIA's driver is installed and finds no GPU".to_owned())),
+        count => Ok(count),
+    }
 }
 
 impl Gpu {
@@ -52,7 +55,6 @@ impl Gpu {
         let count = count()?;
         if index >= count {
             return Err(CudaError::Unusable(match count {
-                0 => "NVIDIA's driver is installed and finds no GPU".to_owned(),
                 1 => format!("there is one GPU, device 0; found device {index}"),
                 n => format!("there are {n} GPUs, devices 0 to {}; found device {index}", n - 1),
             }));
@@ -101,7 +103,7 @@ impl Gpu {
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
             driver: watch.driver_version().unwrap_or_else(|| format!("CUDA {}.{}", supported.0, supported.1)),
-            runtime: format!("nvrtc {major}.{minor} cublas {}", cublas_version()?),
+            runtime: format!("nvrtc {major}.{minor} cublas {}", cublas_version()),
         };
         Ok(Self {
             arena: RefCell::new(Arena::new(&context)),

@@ -39,7 +39,7 @@ pub struct AutoHeuristic {
     pub(super) recorder: Recorder,
     /// For [`explain`](Self::explain): the names in its variables.
     pub(super) environment: Environment,
-    /// Warnings of models that do not serve.
+    /// Warnings of models that do not serve, and of measurements that are lost.
     pub(super) warnings: Warnings,
     pub(super) bindings: ArcSwap<Bindings>,
 }

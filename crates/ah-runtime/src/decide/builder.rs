@@ -194,7 +194,6 @@ impl AutoHeuristicBuilder {
             path: self.log.or_else(|| environment.log_file(&name, &device)),
             timing: self.timing,
             log: std::sync::Mutex::default(),
-            warnings: Warnings::default(),
         };
         let auto_heuristic = AutoHeuristic {
             name,

@@ -9,7 +9,6 @@ use ah_types::{Failure, Outcome, TimingPolicy};
 
 use crate::files;
 use crate::lock::lock;
-use crate::warnings::Warnings;
 
 /// The log of one decision point. The first append opens the file.
 #[derive(Debug)]
@@ -18,7 +17,6 @@ pub(super) struct Recorder {
     pub(super) path: Option<PathBuf>,
     pub(super) timing: Option<TimingPolicy>,
     pub(super) log: Mutex<Option<LogWriter>>,
-    pub(super) warnings: Warnings,
 }
 
 impl Recorder {

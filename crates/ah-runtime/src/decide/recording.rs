@@ -89,6 +89,6 @@ impl AutoHeuristic {
 
     /// Warns that measurements are not in the log.
     pub(crate) fn warn_unrecorded(&self, error: &Error) {
-        self.recorder.warnings.warn_user(format!("{}: measurements are lost: {error}", self.name));
+        self.warnings.warn_user(format!("{}: measurements are lost: {error}", self.name));
     }
 }

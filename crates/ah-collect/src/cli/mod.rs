@@ -9,7 +9,6 @@ mod program;
 mod report;
 
 use ah_model::Error;
-use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -77,22 +76,11 @@ pub(crate) fn command<F: clap::Args>(about: &str, examples: &'static str) -> cla
 
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
-    let arguments = terminal_flags_last(std::env::args_os().collect());
+    let arguments = std::env::args_os().collect();
     let matches = ah_cli::arguments::matches(command::<P::Flags>(about, examples), arguments);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     flags.terminal.apply();
     ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))
-}
-
-/// Moves `-q` and `-v` from before a mode to behind it: before it, clap takes them for flags of the bare call.
-fn terminal_flags_last(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let flags = ["-q", "--quiet", "-v", "--verbose"];
-    let is_flag = |argument: &OsString| argument.to_str().is_some_and(|text| flags.contains(&text));
-    let count = arguments.iter().skip(1).take_while(|argument| is_flag(argument)).count();
-    if arguments.get(count + 1).and_then(|mode| mode.to_str()).is_some_and(|mode| !mode.starts_with('-')) {
-        arguments[1..count + 2].rotate_right(1);
-    }
-    arguments
 }
 
 fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, Error> {
@@ -113,24 +101,5 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, Error> {
             process_group::guard();
             Ok(exit::SUCCESS)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn terminal_flags_may_stand_before_a_mode() {
-        let moved = |words: &[&str]| {
-            terminal_flags_last(words.iter().map(OsString::from).collect())
-                .into_iter()
-                .map(|word| word.into_string().unwrap())
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        assert_eq!(moved(&["t", "-q", "check-worker", "--", "-v"]), "t check-worker -q -- -v");
-        assert_eq!(moved(&["t", "-q", "--name", "mm"]), "t -q --name mm");
-        assert_eq!(moved(&["t"]), "t");
     }
 }

@@ -74,13 +74,6 @@ pub struct Decision<T> {
 }
 
 impl<T: Clone + Send + 'static> Decision<T> {
-    /// Returns one or two sentences for `list` and `--help`.
-    #[must_use]
-    pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.experiment.optimization.description = text.into();
-        self
-    }
-
     /// Makes an input with the features of a context from the user, for `--inputs`; returns `None` if there
     /// is no such input.
     pub fn input_like(
@@ -125,13 +118,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Names the fallback, if it is not the first choice.
-    #[must_use]
-    pub fn fallback(mut self, choice: &str) -> Self {
-        self.experiment.optimization.fallback = vec![choice.to_owned()];
-        self
-    }
-
     /// Checks the result that a choice left in the input. A wrong result is a failure and is never timed.
     #[must_use]
     pub fn check(mut self, is_right: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
@@ -152,17 +138,12 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// The parts of a runner.
     pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), Error> {
         let Experiment { optimization, choices, .. } = &mut self.experiment;
-        if optimization.fallback.is_empty() {
-            optimization.fallback = choices.first().cloned().into_iter().collect();
-        }
+        optimization.fallback = choices.first().cloned().into_iter().collect();
         let mut mistakes = self.mistakes;
         if optimization.features.is_empty() {
             mistakes.push("it has no feature".to_owned());
         }
         mistakes.extend(check_choices(choices).err());
-        if optimization.fallback_among(choices).is_none() {
-            mistakes.push(format!("the fallback {:?} is none of the choices", optimization.fallback[0]));
-        }
         if matches!(self.functions.check, Check::Agreement(_))
             && choices.first().is_some_and(|first| optimization.eligible().contains_key(first))
         {

@@ -21,7 +21,8 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// that panics, ends the process or never ends costs only its time on that input. So call this first in
     /// `main`.
     pub fn main(self) -> ExitCode {
-        let about = self.experiment.optimization.description.clone();
+        let name = &self.experiment.optimization.name;
+        let about = format!("Measure the choices of {name} on real inputs and append to the log.");
         match self.validate() {
             Ok((experiment, functions)) => cli::main(&Functional { experiment, functions }, &about, ""),
             Err(mistake) => ah_cli::finish(Err(mistake)),

@@ -550,6 +550,6 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
         assert!(output.status.code() == Some(1) && text.contains(fault), "{mode}: {text}");
     });
     let mut quiet = Command::cargo_bin("ah-collect").unwrap();
-    quiet.args(["-q", "check-worker", "--", "python3", "-B"]).arg(&example);
+    quiet.args(["check-worker", "-q", "--", "python3", "-B"]).arg(&example);
     assert!(stdout(&mut quiet).contains("ok     end"));
 }

@@ -14,7 +14,7 @@ use super::arena::{Arena, Buffer};
 use super::clock::Clock;
 use super::element::Arg;
 use super::error::CudaError;
-use super::kernels::{Grid, Limits};
+use super::kernels::Grid;
 use super::library::{Library, cublas_version};
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
@@ -159,15 +159,6 @@ impl Gpu {
         drop(loaded);
         let compiler = &self.compiler;
         new.par_iter().for_each(|(source, defines)| _ = compiler.compile(*source, defines));
-    }
-
-    /// The limits that our own kernels depend on.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            capability: self.identity.capability,
-            multiprocessors: self.identity.multiprocessors,
-            shared_memory: u32::try_from(self.identity.shared_memory).unwrap_or(u32::MAX),
-        }
     }
 
     /// Starts a kernel.

@@ -126,8 +126,7 @@ impl Operation for MixedMmOperation {
     }
 
     fn prepare(&self, gpu: &Gpu, Input { product, .. }: &Input) -> Result<(), CudaError> {
-        let limits = gpu.limits();
-        let fit = MixedMm::choices().iter().filter(|choice| choice.launch(product, &limits).is_ok());
+        let fit = MixedMm::choices().iter().filter(|choice| choice.launch(product, &gpu.identity).is_ok());
         gpu.prepare(fit.map(|choice| (SOURCE, choice.defines(product))).collect());
         Ok(())
     }
@@ -140,7 +139,7 @@ impl Operation for MixedMmOperation {
     ) -> Result<Self::Method, Failure> {
         let Some(index) = choice.checked_sub(1) else { return Ok(None) };
         let ours = MixedMm::choices()[index];
-        let launch = ours.launch(product, &gpu.limits())?;
+        let launch = ours.launch(product, &gpu.identity)?;
         for (what, found, most) in [("floats", launch.partial, PARTIAL), ("tickets", launch.tickets, TICKETS)]
         {
             if found > most as u64 {

@@ -45,7 +45,7 @@ impl SoftmaxRunner {
 
     fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Grid), Failure> {
         let ours = Softmax::choices()[choice.index()];
-        let grid = ours.launch(&input.x, &self.gpu.limits())?;
+        let grid = ours.launch(&input.x, &self.gpu.identity)?;
         Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&input.x))?, grid))
     }
 
@@ -96,7 +96,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         let matrix = rows(context).map_err(Failure::skipped)?;
         let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
         let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });
-        let fit = Softmax::choices().iter().filter(|c| c.launch(&x, &gpu.limits()).is_ok());
+        let fit = Softmax::choices().iter().filter(|c| c.launch(&x, &gpu.identity).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&x))).collect());
         self.operands.randomize(gpu, &x, 1.0, seed)?;
         Ok(Input { x, y, seed })

@@ -1,17 +1,7 @@
 //! The size of a launch, and why a configuration cannot run an input.
 
 use ah_measure::Failure;
-
-/// The limits of a device that a launch depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Compute capability.
-    pub capability: (u32, u32),
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Bytes of shared memory that a block may opt into.
-    pub shared_memory: u32,
-}
+use ah_model::Cuda;
 
 /// The size of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,23 +51,37 @@ pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid
 /// The kernels index with 32-bit integers.
 pub(super) const GREATEST_INDEX: u64 = i32::MAX as u64;
 
-impl Limits {
-    /// Checks that a block may have `needed` bytes of shared memory. The kernel itself declares up to 1 KiB
-    /// more.
-    pub(super) fn shared_memory(&self, needed: u64) -> Result<u32, Failure> {
-        let available = self.shared_memory.saturating_sub(1024);
-        let reason = || format!("needs {needed} bytes of shared memory a block, the device has {available}");
-        expect(needed <= u64::from(available), reason).map(|()| needed as u32)
-    }
+/// Checks that a block may have `needed` bytes of shared memory on this GPU. The kernel itself declares up to 1 KiB more.
+pub(super) fn shared_memory(gpu: &Cuda, needed: u64) -> Result<u32, Failure> {
+    let available = gpu.shared_memory.saturating_sub(1024);
+    let reason = || format!("needs {needed} bytes of shared memory a block, the device has {available}");
+    expect(needed <= available, reason).map(|()| needed as u32)
+}
 
-    /// Checks the device's architecture; `fits` says whether it is `needed`.
-    pub(super) fn capability(&self, fits: bool, needed: &str) -> Result<(), Failure> {
-        let (major, minor) = self.capability;
-        expect(fits, || format!("needs compute capability {needed}, the device has {major}.{minor}"))
-    }
+/// Checks the GPU's architecture; `fits` says whether it is `needed`.
+pub(super) fn capability(gpu: &Cuda, fits: bool, needed: &str) -> Result<(), Failure> {
+    let (major, minor) = gpu.capability;
+    expect(fits, || format!("needs compute capability {needed}, the device has {major}.{minor}"))
 }
 
 #[cfg(test)]
-pub const H200: Limits = Limits { capability: (9, 0), multiprocessors: 132, shared_memory: 227 * 1024 };
-#[cfg(test)]
-pub const A100: Limits = Limits { capability: (8, 0), multiprocessors: 108, shared_memory: 163 * 1024 };
+pub mod tests {
+    use super::*;
+
+    const NOTHING: Cuda = Cuda {
+        name: String::new(),
+        capability: (0, 0),
+        multiprocessors: 0,
+        shared_memory: 0,
+        l2: 0,
+        memory: 0,
+        clock_khz: 0,
+        memory_clock_khz: 0,
+        driver: String::new(),
+        runtime: String::new(),
+    };
+    pub const H200: Cuda =
+        Cuda { capability: (9, 0), multiprocessors: 132, shared_memory: 227 * 1024, ..NOTHING };
+    pub const A100: Cuda =
+        Cuda { capability: (8, 0), multiprocessors: 108, shared_memory: 163 * 1024, ..NOTHING };
+}

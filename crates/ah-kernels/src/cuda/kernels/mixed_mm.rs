@@ -1,10 +1,11 @@
 //! The configurations of `mixed_mm.cu`: their names, definitions and launches.
 
 use ah_measure::Failure;
+use ah_model::Cuda;
 
 use super::super::element::Element;
 use super::super::product::Product;
-use super::launch::{GREATEST_INDEX, Grid, Limits, at_least, at_most, grid, multiple};
+use super::launch::{GREATEST_INDEX, Grid, at_least, at_most, capability, grid, multiple, shared_memory};
 use super::mixed_mm_configurations::Engine::{Direct, Mma, Wgmma};
 use super::mixed_mm_configurations::Schedule::{ClusterK, SplitK, StreamK};
 use super::mixed_mm_configurations::{CHOICES, MixedMm};
@@ -85,12 +86,12 @@ impl MixedMm {
     }
 
     /// Returns how to launch the kernel on this input.
-    pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Failure> {
+    pub(crate) fn launch(&self, product: &Product, gpu: &Cuda) -> Result<Launch, Failure> {
         let [m, k, n] = product.sizes();
-        limits.capability(limits.capability.0 >= 8, "8.0")?;
+        capability(gpu, gpu.capability.0 >= 8, "8.0")?;
         let is_wgmma = matches!(self.engine, Wgmma { .. });
-        limits.capability(!is_wgmma || limits.capability.0 == 9, "9.0 (wgmma)")?;
-        limits.capability(self.cluster() == 1 || limits.capability.0 >= 9, "9.0 (clusters)")?;
+        capability(gpu, !is_wgmma || gpu.capability.0 == 9, "9.0 (wgmma)")?;
+        capability(gpu, self.cluster() == 1 || gpu.capability.0 >= 9, "9.0 (clusters)")?;
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
             at_most(what, size, GREATEST_INDEX)?;
@@ -110,11 +111,11 @@ impl MixedMm {
         at_least("the steps of k for a cluster", groups, u64::from(self.cluster()))?;
         let wanted = match self.schedule {
             SplitK(splits) | ClusterK(splits) => tiles * u64::from(splits),
-            StreamK(blocks) => u64::from(limits.multiprocessors * blocks),
+            StreamK(blocks) => u64::from(gpu.multiprocessors * blocks),
         };
         let parts = wanted.min(tiles * groups);
         let in_memory = parts != tiles && self.cluster() == 1;
-        let shared_memory = limits.shared_memory(self.shared_memory())?;
+        let shared_memory = shared_memory(gpu, self.shared_memory())?;
         Ok(Launch {
             grid: grid(parts, 32 * self.warps(), shared_memory)?,
             partial: if in_memory { 2 * parts * block_m * block_n } else { 0 },
@@ -172,7 +173,7 @@ const STEP: u32 = 128;
 
 #[cfg(test)]
 mod tests {
-    use super::super::launch::{A100, H200};
+    use super::super::launch::tests::{A100, H200};
     use super::super::mixed_mm_configurations::{direct, mma, wgmma};
     use super::*;
     use std::collections::HashSet;
@@ -237,12 +238,12 @@ mod tests {
         let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().to_string();
         assert_eq!(reason(&problem(16, 64, 100)), "skipped: k must be a multiple of 16");
         assert_eq!(reason(&problem(4, 64, 64)), "skipped: m must be at least 8 to be worth it");
-        let small = Limits { shared_memory: 100 * 1024, ..H200 };
+        let small = Cuda { shared_memory: 100 * 1024, ..H200 };
         assert!(
             choice.launch(&problem(16, 64, 64), &small).unwrap_err().to_string().contains("shared memory")
         );
         assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64), &A100).is_err());
-        let old = Limits { capability: (7, 5), ..H200 };
+        let old = Cuda { capability: (7, 5), ..H200 };
         assert!(choice.launch(&problem(16, 64, 64), &old).unwrap_err().to_string().contains("8.0"));
     }
 }

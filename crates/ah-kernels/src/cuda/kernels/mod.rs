@@ -17,7 +17,7 @@ mod mixed_mm;
 mod mixed_mm_configurations;
 mod softmax;
 
-pub use launch::{Grid, Limits};
+pub use launch::Grid;
 pub(super) use mixed_mm::Launch;
 pub use mixed_mm_configurations::MixedMm;
 pub use softmax::Softmax;
@@ -29,7 +29,8 @@ pub const COMMON: &str = include_str!("common.cuh");
 mod tests {
     use super::super::element::Element;
     use super::super::product::Product;
-    use super::launch::{GREATEST_INDEX, H200};
+    use super::launch::GREATEST_INDEX;
+    use super::launch::tests::H200;
     use super::*;
 
     #[test]

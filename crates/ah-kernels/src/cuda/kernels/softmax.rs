@@ -1,9 +1,10 @@
 //! The configurations of `softmax.cu`.
 
 use ah_measure::Failure;
+use ah_model::Cuda;
 
 use super::super::product::Matrix;
-use super::launch::{GREATEST_INDEX, Grid, Limits, at_least, at_most, grid, multiple};
+use super::launch::{GREATEST_INDEX, Grid, at_least, at_most, capability, grid, multiple, shared_memory};
 use Form::{Looped, Registers, Shared};
 
 /// The place of a row between its first and its last reading.
@@ -112,9 +113,9 @@ impl Softmax {
     }
 
     /// Returns how to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
-    pub(crate) fn launch(&self, x: &Matrix, limits: &Limits) -> Result<Grid, Failure> {
+    pub(crate) fn launch(&self, x: &Matrix, gpu: &Cuda) -> Result<Grid, Failure> {
         let (rows, columns) = (x.rows as u64, x.columns as u64);
-        limits.capability(limits.capability.0 >= 8, "8.0")?;
+        capability(gpu, gpu.capability.0 >= 8, "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {
             at_least(what, size, 1)?;
             at_most(what, size, GREATEST_INDEX)?;
@@ -130,7 +131,7 @@ impl Softmax {
         let parts = rows.div_ceil(u64::from(self.rows));
         let (blocks, shared_memory) = match self.form {
             Registers { cluster } => {
-                limits.capability(cluster == 1 || limits.capability.0 >= 9, "9.0 (clusters of blocks)")?;
+                capability(gpu, cluster == 1 || gpu.capability.0 >= 9, "9.0 (clusters of blocks)")?;
                 // 64 floats a thread at most; 1024 threads have 64 registers each.
                 let floats = if self.threads == 1024 { 32 } else { 64 };
                 at_most("columns", columns, self.row(x) / self.width(x) * floats)?;
@@ -138,10 +139,10 @@ impl Softmax {
             }
             Shared { stages } => {
                 let bytes = u64::from(stages) * self.vectors(x) * self.row(x) * 4;
-                let bytes = limits.shared_memory(bytes)?;
-                let fit = limits.shared_memory / (bytes + 1024);
-                let resident = fit.min(2048 / self.threads).max(1) * limits.multiprocessors;
-                (parts.min(u64::from(resident)), bytes)
+                let bytes = shared_memory(gpu, bytes)?;
+                let fit = gpu.shared_memory / u64::from(bytes + 1024);
+                let resident = fit.clamp(1, u64::from(2048 / self.threads)) * u64::from(gpu.multiprocessors);
+                (parts.min(resident), bytes)
             }
             Looped { .. } => (parts, 0),
         };
@@ -171,7 +172,7 @@ impl Softmax {
 #[cfg(test)]
 mod tests {
     use super::super::super::element::Element;
-    use super::super::launch::{A100, H200};
+    use super::super::launch::tests::{A100, H200};
     use super::*;
     use std::collections::HashSet;
 

@@ -2,15 +2,9 @@
 
 use std::time::Duration;
 
-/// A duration: `4.2 s`, `75 s`, `12 min 30 s` or `2 h 5 min`.
-pub fn duration(duration: Duration) -> String {
-    let (exact, seconds) = (duration.as_secs_f64(), duration.as_secs());
-    match seconds {
-        0..10 => format!("{exact:.1} s"),
-        10..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
+/// A duration in whole seconds: `59s` or `1m 15s`.
+pub fn duration(duration: Duration) -> humantime::FormattedDuration {
+    humantime::format_duration(Duration::from_secs(duration.as_secs()))
 }
 
 /// A count with its noun: `1 input`, `3 inputs`.
@@ -30,7 +24,7 @@ mod tests {
 
     #[test]
     fn units_fit_the_duration() {
-        let durations = [0.25, 75.9, 150.0, 7500.0].map(|s| duration(Duration::from_secs_f64(s)));
-        assert_eq!(durations, ["0.2 s", "75 s", "2 min 30 s", "2 h 5 min"]);
+        let durations = [0.25, 75.9, 7500.0].map(|s| duration(Duration::from_secs_f64(s)).to_string());
+        assert_eq!(durations, ["0s", "1m 15s", "2h 5m"]);
     }
 }

@@ -169,7 +169,7 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         self.result.measuring += elapsed;
         let mut timed = Vec::new();
         for (Cell { choice, burst }, result) in cells.into_iter().zip(results) {
-            match result.and_then(plausible) {
+            match result.and_then(are_times) {
                 Ok(times) => {
                     let run_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
                     self.result.kernel_ms += run_ms;
@@ -204,17 +204,10 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
 }
 
 /// Refuses empty samples and invalid times.
-fn plausible(times: Times) -> Result<Times, Failure> {
-    if times.is_empty() {
-        return Err(Failure::failed("the runner took no sample"));
-    }
-    are_times(times)
-}
-
-/// Refuses samples that are no times.
 pub(crate) fn are_times(times: Times) -> Result<Times, Failure> {
     match times.iter().find(|ms| !(ms.is_finite() && **ms > 0.0)) {
         Some(bad) => Err(Failure::failed(format!("a sample took {bad} ms"))),
+        None if times.is_empty() => Err(Failure::failed("the runner took no sample")),
         None => Ok(times),
     }
 }

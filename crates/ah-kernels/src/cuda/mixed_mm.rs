@@ -41,7 +41,7 @@ pub(super) fn runner(
     optimization: Optimization,
     gpu: Gpu,
 ) -> Result<ProductRunner<MixedMmOperation>, CudaError> {
-    let ours = MixedMm::choices().iter().map(MixedMm::name);
+    let ours = MixedMm::ALL.iter().map(MixedMm::name);
     let choices = std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours).collect();
     let timing = TimingPolicy { budget_ms: 20.0, ..policy::timing() };
     let operation = MixedMmOperation {
@@ -126,7 +126,7 @@ impl Operation for MixedMmOperation {
     }
 
     fn prepare(&self, gpu: &Gpu, Input { product, .. }: &Input) -> Result<(), CudaError> {
-        let fit = MixedMm::choices().iter().filter(|choice| choice.launch(product, &gpu.identity).is_ok());
+        let fit = MixedMm::ALL.iter().filter(|choice| choice.launch(product, &gpu.identity).is_ok());
         gpu.prepare(fit.map(|choice| (SOURCE, choice.defines(product))).collect());
         Ok(())
     }
@@ -138,7 +138,7 @@ impl Operation for MixedMmOperation {
         choice: usize,
     ) -> Result<Self::Method, Failure> {
         let Some(index) = choice.checked_sub(1) else { return Ok(None) };
-        let ours = MixedMm::choices()[index];
+        let ours = MixedMm::ALL[index];
         let launch = ours.launch(product, &gpu.identity)?;
         for (what, found, most) in [("floats", launch.partial, PARTIAL), ("tickets", launch.tickets, TICKETS)]
         {

@@ -34,7 +34,7 @@ pub(super) struct Input {
 
 impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
-        let choices = Softmax::choices().iter().map(Softmax::name).collect();
+        let choices = Softmax::ALL.iter().map(Softmax::name).collect();
         // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
         // less are a percent: choices near the best get up to 36 samples. Ninety halve the spread within a run (1.7 to
         // 0.7 %) but not the spread between runs, and take twice the time.
@@ -44,7 +44,7 @@ impl SoftmaxRunner {
     }
 
     fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Grid), Failure> {
-        let ours = Softmax::choices()[choice.index()];
+        let ours = Softmax::ALL[choice.index()];
         let grid = ours.launch(&input.x, &self.gpu.identity)?;
         Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&input.x))?, grid))
     }
@@ -96,7 +96,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         let matrix = rows(context).map_err(Failure::skipped)?;
         let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
         let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });
-        let fit = Softmax::choices().iter().filter(|c| c.launch(&x, &gpu.identity).is_ok());
+        let fit = Softmax::ALL.iter().filter(|c| c.launch(&x, &gpu.identity).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&x))).collect());
         self.operands.randomize(gpu, &x, 1.0, seed)?;
         Ok(Input { x, y, seed })

@@ -34,9 +34,7 @@ impl MixedMm {
     );
 
     /// Every configuration, including those that do not suit every input.
-    pub fn choices() -> &'static [Self] {
-        &CHOICES
-    }
+    pub const ALL: &[Self] = &CHOICES;
 
     /// The stable name, for example
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2`. The name of a

@@ -75,9 +75,7 @@ impl Softmax {
     pub const SOURCE: &str = include_str!("softmax.cu");
 
     /// Every configuration, including those that do not suit every input.
-    pub fn choices() -> &'static [Self] {
-        &CHOICES
-    }
+    pub const ALL: &[Self] = &CHOICES;
 
     /// The stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
     /// or `type=cuda_looped=2_threads=1024_width=4`.

@@ -68,20 +68,21 @@ pub(super) fn capability(gpu: &Cuda, fits: bool, needed: &str) -> Result<(), Fai
 pub mod tests {
     use super::*;
 
-    const NOTHING: Cuda = Cuda {
-        name: String::new(),
-        capability: (0, 0),
-        multiprocessors: 0,
-        shared_memory: 0,
-        l2: 0,
-        memory: 0,
-        clock_khz: 0,
-        memory_clock_khz: 0,
-        driver: String::new(),
-        runtime: String::new(),
-    };
-    pub const H200: Cuda =
-        Cuda { capability: (9, 0), multiprocessors: 132, shared_memory: 227 * 1024, ..NOTHING };
-    pub const A100: Cuda =
-        Cuda { capability: (8, 0), multiprocessors: 108, shared_memory: 163 * 1024, ..NOTHING };
+    const fn gpu(capability: (u32, u32), multiprocessors: u32, shared_memory: u64) -> Cuda {
+        Cuda {
+            name: String::new(),
+            capability,
+            multiprocessors,
+            shared_memory,
+            l2: 0,
+            memory: 0,
+            clock_khz: 0,
+            memory_clock_khz: 0,
+            driver: String::new(),
+            runtime: String::new(),
+        }
+    }
+
+    pub const H200: Cuda = gpu((9, 0), 132, 227 * 1024);
+    pub const A100: Cuda = gpu((8, 0), 108, 163 * 1024);
 }

@@ -208,13 +208,13 @@ impl Contents {
         self.conditions.extend(roles.all_conditions().map(|of| of.text.clone()).zip(conditions));
         for (column, points) in numbers.iter().zip(&points) {
             if let Some((row, text)) = points.doubt(may_group) {
-                let (why, hint) = match number::is_notation(text) {
-                    true => ("others are digits alone", number::NOTATION_HINT),
-                    false => (
-                        "each value with a point has three digits behind it and whole numbers stand beside them",
-                        number::HINT,
-                    ),
+                let why = match ah_types::number(text) {
+                    Some(_) => {
+                        "each value with a point has three digits behind it and whole numbers stand beside them"
+                    }
+                    None => "others are digits alone",
                 };
+                let hint = if number::is_notation(text) { number::NOTATION_HINT } else { number::HINT };
                 let expected = format!("numbers that can be read in one way alone, as {why}");
                 let fault = Fault::new(expected, quoted(text), hint);
                 return Err(fault.at(path, row.clone()).in_column(&column.name).into());
@@ -277,24 +277,28 @@ impl Contents {
             let number = if row.number < 0 { RowNumber::Row(number) } else { RowNumber::Line(number) };
             Err(fault.at(&params.tables[row.table as usize], number).in_column(name))
         };
-        let odd = || names.iter().filter(|row| number::is_notation(value(row)));
+        let hint = |row: &TableRow| match value(row) {
+            text if number::is_localized(text) => Some(number::HINT),
+            text => number::is_notation(text).then_some(number::NOTATION_HINT),
+        };
+        let advice = |row: &TableRow| {
+            format!(
+                "{}; or give --categorical with this column if these are names",
+                hint(row).unwrap_or("fix it")
+            )
+        };
+        let odd: Vec<_> = names.iter().filter(|row| hint(row).is_some()).collect();
         match (numbers.first(), names.first()) {
             (Some(_), None) if !categorical => Ok(Feature::numerical(name)),
-            (_, Some(row)) if !categorical && number::is_localized(value(row)) => {
-                let hint = format!("{}; or give --categorical with this column", number::HINT);
-                fault(row, "a number".to_owned(), &hint)
+            (None, Some(_)) if !categorical && !odd.is_empty() && 10 * odd.len() >= 9 * names.len() => {
+                fault(odd[0], "a number".to_owned(), &advice(odd[0]))
             }
-            (None, Some(name)) if !categorical && 10 * odd().count() >= 9 * names.len() => {
-                let hint = "write its digits alone (1000 for 1_000 or 1k), or give --categorical with this column if these are names";
-                fault(odd().next().unwrap_or(name), "a number".to_owned(), hint)
-            }
-            (Some(number), Some(row)) if !categorical => {
-                let hint = "fix it, or give --categorical with this column if its numbers are names";
-                match names.len() <= numbers.len() {
-                    true => fault(row, format!("a number, as in {} other rows", numbers.len()), hint),
-                    false => fault(number, format!("a name, as in {} other rows", names.len()), hint),
-                }
-            }
+            (Some(number), Some(row)) if !categorical => match names.len() <= numbers.len()
+                || hint(row).is_some()
+            {
+                true => fault(row, format!("a number, as in {} other rows", numbers.len()), &advice(row)),
+                false => fault(number, format!("a name, as in {} other rows", names.len()), &advice(number)),
+            },
             _ => Ok(Feature::categorical(name)),
         }
     }
@@ -360,12 +364,11 @@ impl Contents {
         warnings.extend(self.limit());
         warnings.extend(self.numbers_in_names());
         let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
-        let mut asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
+        let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
         warnings.extend(self.doubts.validity(&self.fastest_rows(), &asked));
         let time = &*self.roles.times[0].name;
         let totals = words(time).iter().any(|word| ["total", "sum"].contains(&&*word.to_lowercase()));
-        asked.extend(self.roles.unit.iter().map(|column| &*column.name));
-        warnings.extend(self.doubts.figures(&asked, totals.then_some(time), is_assumed));
+        warnings.extend(self.doubts.counts(time).filter(|_| totals));
         let names = &self.roles.choice;
         warnings.extend(
             names

@@ -10,10 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cell::Cell;
 use crate::column::{Column, is_named};
-use crate::named::Named;
-use crate::words::{
-    WORDS, is_in, is_label, is_spread, is_statistic, is_time, spread, statistics_of_one, words,
-};
+use crate::words::{WORDS, is_in, is_label, is_spread, is_statistic, statistics_of_one, words};
 
 /// A column with more values is no column of states.
 const MOST_VALUES: usize = 16;
@@ -46,7 +43,7 @@ pub struct Deviation {
     pub log: f64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Watched {
     name: String,
     /// Its words, in small letters.
@@ -66,14 +63,12 @@ impl Doubts {
             let at = self.columns.iter().position(|known| known.name == column.name).unwrap_or_else(|| {
                 let words = words(&column.name).into_iter().map(str::to_lowercase);
                 let words: Vec<String> = words.collect();
-                let (values, rows) = (IndexSet::new(), Vec::new());
+                let measures_errors = has_word(&words, &WORDS.error_names);
                 self.columns.push(Watched {
                     name: column.name.clone(),
-                    measures_errors: has_word(&words, &WORDS.error_names),
                     words,
-                    values,
-                    has_many: false,
-                    rows,
+                    measures_errors,
+                    ..Watched::default()
                 });
                 self.columns.len() - 1
             });
@@ -131,37 +126,17 @@ impl Doubts {
         Ok(())
     }
 
-    /// Returns a sentence for each column whose values name figures, such as `throughput` and `p99`, and for each that counts the runs
-    /// in `totals`, but for the columns that the user `asked` about. One name alone matters where nothing else says what the times are.
-    pub fn figures(&self, asked: &[&str], totals: Option<&str>, is_assumed: bool) -> Vec<String> {
-        let sentence = |watched: &Watched| {
-            let values: Vec<&String> = watched.values.iter().filter(|value| value.len() > 1).collect();
-            let names_unit = |value: &&String| match Named::of(value) {
-                Named::Quantity(_) => true,
-                Named::Question(part) => part == **value,
-                Named::Nothing => false,
-            };
-            let is_figure = |value: &&String| {
-                words(value).len() < 4 && (names_unit(value) || is_time(value) || spread(value).is_some())
-            };
-            let name = quoted(&watched.name);
-            let are_figures = values.len() == watched.values.len() && values.iter().all(is_figure);
-            if are_figures && (values.len() > 1 || is_assumed && values.iter().any(names_unit)) {
-                let flag = shell(&format!("{}={}", watched.name, values[0]));
-                return Some(format!(
-                    "column {name} has {}: keep the rows of one figure with --where {flag}",
-                    listed(&values)
-                ));
-            }
-            let counts = watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
-            let total = totals.filter(|_| counts && (watched.has_many || watched.values.len() > 1))?;
-            Some(format!(
-                "the rows differ in {name}: if {} is a total of so many runs, divide it first",
-                quoted(total)
-            ))
+    /// Returns a sentence for each column that counts the runs in the times of the column `total`.
+    pub fn counts(&self, total: &str) -> impl Iterator<Item = String> {
+        let counts = |watched: &&Watched| {
+            let is_count = watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
+            is_count && (watched.has_many || watched.values.len() > 1)
         };
-        let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
-        self.columns.iter().filter(is_open).filter_map(sentence).collect()
+        let sentence = |watched: &Watched| {
+            let (name, total) = (quoted(&watched.name), quoted(total));
+            format!("rows differ in {name}: if {total} is a total of so many runs, divide it first")
+        };
+        self.columns.iter().filter(counts).map(sentence)
     }
 
     /// Returns a sentence about what explains most of how far times differ from others of their input and choice. `free` is the number of
@@ -260,7 +235,7 @@ impl Watched {
             .any(|names| has_word(&self.words, names));
         let is_bad = |value: &String| value == NO_NUMBER || is_bad(value);
         // A margin of error is no error, unless it is no number.
-        is_named && !self.is_measured() || self.values.iter().any(is_bad)
+        is_named && !self.is_measured() && !is_label(&self.name) || self.values.iter().any(is_bad)
     }
 
     /// Returns whether a value is good news, if the words say so.

@@ -20,9 +20,8 @@ pub enum Decimal {
 pub const HINT: &str = "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > \
                         NEW.csv` does the same), or --decimal point where a point begins it";
 
-/// What to do where some values of the choice are plain numbers, and others numbers in another notation.
-pub const NOTATION_HINT: &str =
-    "write it as the others, or give --categorical with this column if they are names";
+/// What to do where numbers are in a notation that import does not read.
+pub const NOTATION_HINT: &str = "write its digits alone (1000 for 1_000 or 1k)";
 
 /// Reads a number. Without `decimal`, digits may be grouped where it can be read in one way alone: `1,234.5`, but not `1,234`;
 /// nor `512 498`, which may be two numbers.

@@ -147,8 +147,7 @@ impl TimeRules {
                 fault.hint = number::HINT.to_owned();
             }
             Some(text)
-                if text.starts_with(char::is_alphabetic)
-                    || number::read(text, self.decimal).is_some_and(|x| x <= 0.0) =>
+                if text.starts_with(char::is_alphabetic) || number::read(text, self.decimal).is_some() =>
             {
                 let failed = quoted(&format!("--failed={text}"));
                 fault.hint = format!("give {failed} if the choice failed here, or {}", fault.hint);

@@ -73,14 +73,7 @@ impl fmt::Display for Unit {
         if self.count != 1.0 {
             write!(f, "{} ", self.count)?;
         }
-        f.write_str(match self.base {
-            Base::Ps => "picoseconds",
-            Base::Ns => "nanoseconds",
-            Base::Us => "microseconds",
-            Base::Ms => "milliseconds",
-            Base::S => "seconds",
-            Base::Min => "minutes",
-            Base::H => "hours",
-        })
+        let words = WORDS.units.iter().find(|(base, _)| *base == self.base).map(|(_, words)| &*words[0]);
+        f.write_str(words.unwrap_or_default())
     }
 }

@@ -515,34 +515,6 @@ fn statistics_are_known_without_the_choice_itself() {
 }
 
 #[test]
-fn a_column_may_name_the_figure_of_each_row() {
-    let folder = Folder::new();
-    let warnings = |column: &str, values: &[&str], time: &str| {
-        let row = |n: u32, way: &str, ms: f64| {
-            let rows =
-                values.iter().zip(1..).map(|(value, k)| format!("{n},{way},{value},{}", ms * f64::from(k)));
-            rows.collect::<Vec<_>>().join("\n")
-        };
-        let text = grid(&format!("n,way,{column},{time}"), &["plain", "packed"], row);
-        read(&folder, &table(&folder, &text, time)).1.join("\n")
-    };
-    assert_snapshot!(warnings("stat", &["mean", "p99"], "ms"), @r#"
-    column "stat" has mean, p99: keep the rows of one figure with --where stat=mean
-    column "stat" changes the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with --where
-    "#);
-    assert_snapshot!(warnings("metric", &["throughput"], "value"), @r#"
-    nothing says what the numbers of value are: they are read as milliseconds, where less is better (give --unit, or --higher-is-better for rates)
-    column "metric" has throughput: keep the rows of one figure with --where metric=throughput
-    "#);
-    assert!(warnings("metric", &["latency_ms", "throughput"], "value").contains("--where metric=latency_ms"));
-    assert!(warnings("uom", &["ops/s"], "value").contains("has ops/s"));
-    assert_eq!(warnings("stat", &["mean"], "ms"), "");
-    assert_eq!(warnings("precision", &["s"], "ms"), "");
-    // The unit of each row.
-    assert_eq!(warnings("unit", &["us"], "value"), "");
-}
-
-#[test]
 fn a_total_of_different_numbers_of_runs_is_pointed_out() {
     let folder = Folder::new();
     let text = |time: &str| {
@@ -551,7 +523,7 @@ fn a_total_of_different_numbers_of_runs_is_pointed_out() {
         })
     };
     let warnings = read(&folder, &table(&folder, &text("Total Time (ns)"), "Total Time (ns)")).1;
-    assert_snapshot!(warnings.join("\n"), @r#"the rows differ in "Instances": if "Total Time (ns)" is a total of so many runs, divide it first"#);
+    assert_snapshot!(warnings.join("\n"), @r#"rows differ in "Instances": if "Total Time (ns)" is a total of so many runs, divide it first"#);
     assert_eq!(read(&folder, &table(&folder, &text("Avg (ns)"), "Avg (ns)")).1, Vec::<String>::new());
 }
 
@@ -564,6 +536,7 @@ fn a_column_without_a_role_that_changes_the_times_is_pointed_out() {
     };
     let warnings =
         |column: &str, factor: f64| read(&folder, &table(&folder, &text(column, factor), "ms")).1.join("\n");
+    assert!(warnings("stat", 1.4).contains("column \"stat\" changes the times"));
     assert_snapshot!(warnings("block", 1.4), @r#"column "block" changes the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with --where"#);
     assert_eq!((warnings("block", 1.01), warnings("run", 1.4)), (String::new(), String::new()));
     // Noise that no column explains.
@@ -696,6 +669,7 @@ fn words_about_validity_are_known_by_their_beginning_and_inside_a_text() {
         ("equal", "false", "true"),
         ("passed_tests", "0", "5"),
         ("log", "OutOfMemory: 3 GB", ""),
+        ("errno", "4", "0"),
     ] {
         assert!(
             warnings(column, bad, good).contains(&format!("column \"{column}\" is \"{bad}\"")),
@@ -704,6 +678,7 @@ fn words_about_validity_are_known_by_their_beginning_and_inside_a_text() {
     }
     for (column, odd, usual) in [
         ("passes", "2", "3"),
+        ("outcome_index", "1", "0"),
         ("match_length", "4", "8"),
         ("notes", "no errors", ""),
         ("mode", "fast", "slow"),

@@ -69,7 +69,7 @@ fn rows_that_contradict_each_other_are_pointed_out() {
 fn a_feature_is_a_number_in_all_rows_or_in_none() {
     let folder = Folder::new();
     let mut params = folder.table("timings.csv", TABLE.replace("64,128.0,", "64,I28,"));
-    assert_snapshot!(folder.error(&params), @r#"timings.csv:4: column "N": expected a number, as in 4 other rows, found "I28"; fix it, or give --categorical with this column if its numbers are names"#);
+    assert_snapshot!(folder.error(&params), @r#"timings.csv:4: column "N": expected a number, as in 4 other rows, found "I28"; fix it; or give --categorical with this column if these are names"#);
     params.categorical = names("N");
     assert!(folder.log(&params).contains("64,128,float16,"));
     let params = ImportParams {
@@ -107,7 +107,7 @@ fn decimal_commas_are_explained() {
     assert_snapshot!(folder.error(&params), @r#"german.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "1,0"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it"#);
     params.skip_bad_rows = true;
     params.features = names("n,x");
-    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it; or give --categorical with this column"#);
+    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it; or give --categorical with this column if these are names"#);
     params.categorical = names("x");
     assert!(folder.log(&params).contains("\n2,\"1,5\",a,2\n"));
 }

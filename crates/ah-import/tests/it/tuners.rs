@@ -182,7 +182,7 @@ fn records_that_their_tool_does_not_write_are_one_sentence() {
     assert_snapshot!(messages.join("\n"), @r#"
     matmul_kernel.autotune.json: expected results of Triton's autotuner with the keys and values that it writes, found "{\"key\":[\"1024\",\"512\",\"torch.float16\",\"torch.float16\"],\"confi…" (missing field `kwargs`); fix the file, or name its format with --format
     matmul_kernel.jsonl: expected one kernel in all rows (split the file by it), found matmul_kernel, other; fix the file, or name its format with --format
-    matmul_kernel.jsonl:2: column "key0": expected a number, as in 2 other rows, found "sixty"; fix it, or give --categorical with this column if its numbers are names
+    matmul_kernel.jsonl:2: column "key0": expected a number, as in 2 other rows, found "sixty"; fix it; or give --categorical with this column if these are names
     autotuning_result_json_list.txt:2: expected a JSON object, found "{\"backend\": \"Triton\", \"num_stages\": 3, \"num_warps\": 4, \"tile…" (EOF while parsing an object at line 1 column 661); fix the row, or skip such rows with --skip-bad-rows
     inductor_mm.json: expected a log of TORCHINDUCTOR_MM_LOGGING_FILE with the sizes "(M, K, N)" as keys, found "(512, 1024)"; fix the file, or name its format with --format
     inductor_mm.json: expected a log of TORCHINDUCTOR_MM_LOGGING_FILE with the keys and values that it writes, found "{\"type\":\"triton\",\"time\":0.0117,\"BLOCK_K\":32,\"BLOCK_N\":64,\"nu…" (missing field `BLOCK_M`); fix the file, or name its format with --format

@@ -150,7 +150,13 @@ impl TimeRules {
                 if text.starts_with(char::is_alphabetic) || number::read(text, self.decimal).is_some() =>
             {
                 let failed = quoted(&format!("--failed={text}"));
-                fault.hint = format!("give {failed} if the choice failed here, or {}", fault.hint);
+                let is_zero = number::read(text, self.decimal) == Some(0.0);
+                let rounded = if is_zero {
+                    " (a time that was rounded to 0 is none: write half of the last digit)"
+                } else {
+                    ""
+                };
+                fault.hint = format!("give {failed} if the choice failed here{rounded}, or {}", fault.hint);
             }
             _ => {}
         }

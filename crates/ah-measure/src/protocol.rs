@@ -116,6 +116,8 @@ pub struct Description {
     pub batch: usize,
     /// Whether the times are computed, not taken.
     pub simulated: bool,
+    /// The most threads over which a time adds up, at least one.
+    pub threads: u32,
     /// Nanoseconds of one small decision, by language.
     pub decision_ns: BTreeMap<String, f64>,
     /// A hash of what the choices run.
@@ -154,6 +156,7 @@ impl Description {
                 .collect(),
             batch: BATCH,
             simulated: experiment.simulated,
+            threads: experiment.threads,
             commands_hash: experiment.commands_hash.clone(),
             ..Self::default()
         }

@@ -23,6 +23,8 @@ pub struct Experiment {
     pub inputs: Option<Inputs>,
     /// Whether the times are computed, not taken.
     pub simulated: bool,
+    /// The most threads over which a time adds up: it may be so many times the time that passed.
+    pub threads: u32,
     /// A hash of what the choices run, if that is known: a log is not continued under another one.
     pub commands_hash: Option<String>,
     /// Whether [`BenchmarkRunner::compile_ahead`] saves time.
@@ -44,6 +46,7 @@ impl Experiment {
             timing,
             inputs: None,
             simulated: false,
+            threads: 1,
             commands_hash: None,
             compiles_ahead: false,
         }

@@ -44,6 +44,7 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
     Ok(Experiment {
         inputs: (!draws).then(|| described.inputs.clone()),
         simulated: described.simulated,
+        threads: described.threads.max(1),
         commands_hash: described.commands_hash.clone(),
         compiles_ahead: described.can.contains("compile"),
         ..Experiment::new(optimization, device, described.choices.clone(), timing(described)?)

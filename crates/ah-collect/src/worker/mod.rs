@@ -438,17 +438,18 @@ impl Bench for Worker {
         let cell = |cell: &Cell| WireCell { burst: Some(cell.burst), ..self.cell(cell.choice) };
         let cells: Vec<WireCell> = cells.iter().map(cell).collect();
         let simulated = self.experiment.simulated;
+        let most = CLOCKS_DIFFER * f64::from(self.experiment.threads);
         let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
             let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
             let times = answer.times(samples).map_err(Failure::Failed)?;
             let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
-            if simulated || claimed_ms <= elapsed_ms * CLOCKS_DIFFER {
+            if simulated || claimed_ms <= elapsed_ms * most {
                 return Ok(times);
             }
             // The clock is at fault, and not the choice.
             Err(Failure::Unmeasured(format!(
                 "impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms; are they milliseconds? A worker \
-                 that adds up the processor time of several threads describes \"simulated\": true"
+                 that adds up the processor time of several threads describes \"threads\": N"
             )))
         };
         self.ask_cells(&cells, |cells| Request::Time { cells }, read)

@@ -13,6 +13,7 @@ fn what_is_no_time_names_file_row_and_column() {
         let error = folder.error(&params);
         let failed = match bad {
             "1.5 MB" => String::new(),
+            "0" => "give \"--failed=0\" if the choice failed here (a time that was rounded to 0 is none: write half of the last digit), or ".to_owned(),
             bad => format!("give \"--failed={bad}\" if the choice failed here, or "),
         };
         let expected = format!(

@@ -89,10 +89,12 @@ def _parser() -> argparse.ArgumentParser:
     attach.add_argument("packages", metavar="PACKAGE", nargs="+", help="an import name, such as fla; * is every one")
     attach.add_argument("--mode", choices=MODES, default="serve", help="[serve]; collect measures each new input")
 
-    usage = "[--folder DIR] [-- AH_TRAIN_OPTION...]"
-    add("learn", _learn, "learn a heuristic from each log of attached kernels that has grown", folder, usage=usage)
-    add("report", _report, "what attached kernels were asked, who chose, and what is unmeasured", folder)
-    add("replay", _replay, "measure the calls that no heuristic decided", folder, seconds)
+    usage, what = "[--folder DIR] [-- AH_TRAIN_OPTION...]", "learn from each log of attached kernels that has grown"
+    add("learn", lambda given, words: learn.learn(given.folder, words), what, folder, usage=usage)
+    what = "what attached kernels were asked, who chose, and what is unmeasured"
+    add("report", lambda given, words: replay.report(given.folder), what, folder)
+    what = "measure the calls that no heuristic decided"
+    add("replay", lambda given, words: replay.replay(given.folder, given.max_seconds), what, folder, seconds)
     return parser
 
 
@@ -143,18 +145,6 @@ def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
     if code and options.mode == "collect":
         print(f"the program ended with {code}; measure its calls with: autoheuristic replay", file=sys.stderr)
     return code or (replay.replay(folder, options.max_seconds) if options.mode == "collect" else 0)
-
-
-def _learn(options: argparse.Namespace, words: Sequence[str]) -> int:
-    return learn.learn(options.folder, words)
-
-
-def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
-    return replay.report(options.folder)
-
-
-def _replay(options: argparse.Namespace, words: Sequence[str]) -> int:
-    return replay.replay(options.folder.resolve(), options.max_seconds)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ class Outputs:
     def keep(self, index: int) -> None:
         """Keeps the result of a configuration; the first one decides which tensors are outputs."""
         if not self._kept and not self._is_listed:
-            changed = {n: t for n, t in self._tensors.items() if not _same(t, self._before[n])}
+            changed = {n: t for n, t in self._tensors.items() if float(_error(t, self._before[n], True)) != 0.0}
             # None, where the outputs held the result already.
             self._tensors = changed or self._tensors
             self._before = {name: self._before[name] for name in self._tensors}
@@ -187,13 +187,6 @@ def _median(values: Sequence[Any]) -> Any:
         for i in range(end):
             ordered[i], ordered[i + 1] = ordered[i].fmin(ordered[i + 1]), ordered[i].fmax(ordered[i + 1])
     return ordered[len(ordered) // 2]
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two tensors are equal, where NaN equals itself: uninitialised memory may hold it."""
-    if not a.dtype.is_floating_point:
-        return bool(a.equal(b))
-    return bool(_wide(a).allclose(_wide(b), rtol=0.0, atol=0.0, equal_nan=True))
 
 
 def _wide(tensor: Any) -> Any:

@@ -9,7 +9,7 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from .check import Outputs
 from .errors import ConfigError, FeatureError, of_author
 from .features import AXES, DTYPE, GRID, NUMBER, Features
 from .kernel import Call
-from .source import source_hash
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -47,15 +46,11 @@ def find_kernel(named: str) -> Tuner:
         raise ConfigError(f"cannot import {module_name} ({error}); run in its folder, or set PYTHONPATH") from error
     kernel: Any = getattr(module, kernel_name, None)
     if not hasattr(kernel, "example"):
-        raise ConfigError(
-            f"{module_name}: expected a kernel under autoheuristic.tune named {kernel_name!r}, "
-            f"found {type(kernel).__name__}"
-        )
+        expected = f"a kernel under autoheuristic.tune named {kernel_name!r}"
+        raise ConfigError(f"{module_name}: expected {expected}, found {type(kernel).__name__}")
     if kernel.arguments is None:
-        raise ConfigError(
-            f"{named}: the kernel has no example; put @{kernel_name}.example over a function that makes the "
-            "arguments of a call from a row of the inputs"
-        )
+        example = f"put @{kernel_name}.example over a function that makes the arguments of a call from a line of inputs"
+        raise ConfigError(f"{named}: the kernel has no example; {example}")
     found: Tuner = kernel
     return found
 
@@ -94,7 +89,7 @@ class Example:
             )
         self.columns |= dict.fromkeys(observed, False)
         self._features = Features.of_names(tuner.kernel, self.columns)
-        self.source_hash = source_hash(tuner.kernel.jit)
+        self.source_hash = tuner.kernel.source_hash()
 
     def hidden(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Returns the numbers of the calls that the features do not determine: they change where other columns do.
@@ -116,10 +111,6 @@ class Example:
                 elif not any(a[name] != b[name] for name in found):
                     found += changed
         return found
-
-    def features(self, row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-        """Returns these features of the call that a line of the inputs makes."""
-        return Features.of_names(self.kernel, names).read(self.call(row))
 
     def call(self, context: Mapping[str, Any]) -> Call:
         """Makes the arguments of a call. A ``RuntimeError`` of the example, as ``OutOfMemoryError`` is, comes through.

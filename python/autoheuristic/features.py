@@ -89,7 +89,7 @@ class Features:
             FeatureError: An argument is missing, or of another kind than in the first call.
         """
         found: dict[str, Any] = {}
-        for (name, kind, parameter), value in zip(self.parts, self.values(call)):
+        for (name, kind, parameter), value in zip(self.parts, self.reader(call)(*call)):
             other = _kind(value, parameter in self._kernel.constants)
             if kind in (NUMBER, CATEGORY) and other != kind:
                 shown = other or type(value).__name__
@@ -97,18 +97,13 @@ class Features:
             found[name] = str(value) if kind in (TYPE, CATEGORY) else value
         return found
 
-    def values(self, call: Call) -> Key:
-        """Returns the values of the features as they are in the call, and the types of tensors.
-
-        Raises:
-            FeatureError: An argument is missing.
-        """
-        return self.reader(call)(*call)
-
     def reader(self, call: Call) -> Reader:
         """Returns the reader of calls that are laid out as this one.
 
         It is compiled: a loop over the features takes 1 us where subscripts take 0.2.
+
+        Raises:
+            FeatureError: An argument is missing.
         """
         layout = (len(call.args), *call.kwargs)
         if layout in self.readers:
@@ -138,13 +133,13 @@ class Memory:
 
     def __init__(self, features: Features):
         """A decision depends on these features."""
-        self._features, self._readers = features, features.readers
+        self._features = features
         self.known: dict[Key, Any] = {}
 
     def find(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns the decision for a call; ``None`` if it is new. What is wrong with it shows when it is decided."""
         try:
-            read = self._readers.get((len(args), *kwargs)) or self._features.reader(Call(grid, args, kwargs))
+            read = self._features.readers.get((len(args), *kwargs)) or self._features.reader(Call(grid, args, kwargs))
             return self.known.get(read(grid, args, kwargs))
         except Exception:
             return None
@@ -153,7 +148,7 @@ class Memory:
         """Remembers a decision."""
         if len(self.known) >= MOST_KEYS:
             self.known.clear()
-        self.known[self._features.values(call)] = decision
+        self.known[self._features.reader(call)(*call)] = decision
 
 
 def dtype_of(value: Any) -> Any:

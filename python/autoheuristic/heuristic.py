@@ -39,19 +39,14 @@ class Heuristic:
                 f"{self.shown}: expected a heuristic written by ah-train --target triton, found a module without "
                 f"{', '.join(missing)}; generate it again"
             )
+        self._module: Any = module
         self.features: tuple[str, ...] = module.FEATURES
         """The names of the features, in the order of the functions' parameters."""
         self.choices: tuple[str, ...] = module.CHOICES
-        """The names of all choices."""
         self.fallback: str | None = module.FALLBACK
         """The choice that the promise was made against."""
         self.choose_among: Callable[..., str | None] = module.choose_among
         """``choose_among(offered, *values)`` returns the name of the pick; ``None`` where the heuristic declines."""
-        self._ranked = module.ranked
-        self._mismatch: Callable[..., str | None] | None = getattr(module, "device_mismatch", None)
-        self._source: str | None = getattr(module, "SOURCE", None)
-        self._measured: tuple[str, ...] = getattr(module, "MEASURED", ())
-        self._command: str = getattr(module, "COMMAND", "autoheuristic tune")
         self.is_boosted = hasattr(module, "_MASKED") or hasattr(module, "CLASSES")
         """Whether it adds up trees or looks a class up, in code that ``torch.compile`` cannot trace."""
 
@@ -63,30 +58,32 @@ class Heuristic:
         # The fallback counts as offered even where it is not.
         if picked in offered:
             yield picked
-            yield from (name for name in self._ranked(*values) if name in offered and name != picked)
+            yield from (name for name in self._module.ranked(*values) if name in offered and name != picked)
 
     def other_source(self, source: str) -> str | None:
         """Returns what to do where another source of the kernel was measured than the one of this hash."""
-        if self._source in (None, source):
+        if getattr(self._module, "SOURCE", source) == source:
             return None
-        return f"{self.shown}: the kernel's source has changed since; measure it again: {self._command} --log NEW"
+        return f"{self.shown}: the kernel's source has changed; measure it again: {self._module.COMMAND} --log NEW"
 
     def unmeasured(self, names: Sequence[str]) -> str | None:
         """Returns what to do where some of the kernel's configurations were never measured."""
-        if not self._measured or not (new := [name for name in names if name not in self._measured]):
+        measured = getattr(self._module, "MEASURED", names)
+        if not (new := [name for name in names if name not in measured]):
             return None
         return (
             f"{self.shown}: configurations that were never measured cannot be picked: {_few(new)}; "
-            f"to measure only what is missing: {self._command}"
+            f"to measure only what is missing: {self._module.COMMAND}"
         )
 
     def mismatch(self) -> str | None:
         """Returns on which device to ask instead; ``None`` on this one, and where the log named none."""
-        if self._mismatch is None:
+        if not hasattr(self._module, "device_mismatch"):
             return None
         here = device.current()
         identity = {"capability": tuple(here["capability"]), "shared_memory": here["shared_memory"]}
-        return self._mismatch(here["name"], here["multiprocessors"], **identity)
+        found: str | None = self._module.device_mismatch(here["name"], here["multiprocessors"], **identity)
+        return found
 
     def check_choices(self, names: Sequence[str]) -> None:
         """Checks that the heuristic chooses among these configurations.

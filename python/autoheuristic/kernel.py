@@ -6,8 +6,10 @@ This module imports Triton when it is loaded.
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from types import CodeType, ModuleType
 from typing import Any, Callable, NamedTuple
 
 import triton.runtime.errors
@@ -67,9 +69,11 @@ class Kernel:
         self.configs: list[Any] = list(configs)
         self._positions = {id(config): i for i, config in enumerate(self.configs)}
 
-    def launch(
-        self, index: int, grid: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], warmup: bool = False
-    ) -> Any:
+    def source_hash(self) -> str:
+        """Returns the hash of the kernel's source."""
+        return source_hash(self.jit)
+
+    def launch(self, index: int, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup: bool = False) -> Any:
         """Launches one configuration for the parts of a call, or only compiles it."""
         config, chosen = self.configs[index], self.all_kwargs[index]
         if config.pre_hook is not None:
@@ -192,3 +196,43 @@ def _kind(value: Any, is_constant: bool) -> tuple[Any, ...]:
     if isinstance(value, int) and not is_constant:
         return "int", value == 1, value % 16 == 0, not -(2**31) <= value < 2**31
     return ("float",) if isinstance(value, float) and not is_constant else ("constant", str(value))
+
+
+def source_hash(kernel: Any) -> str:
+    """Returns the hash of a kernel's text, that of all functions it calls, and the constants it reads.
+
+    A kernel is anything with ``src`` and ``fn``, as ``triton.jit`` makes them. Triton's own ``cache_key`` contains the
+    line at which a kernel begins, so a configuration added above the kernel would change it.
+    """
+    digest = hashlib.sha256()
+    seen: set[int] = set()
+    todo = [kernel]
+    while todo:
+        function = todo.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        digest.update(function.src.encode())
+        for name, value in _globals(function.fn):
+            if hasattr(value, "src") and hasattr(value, "fn"):
+                todo.append(value)
+            elif isinstance(value, (int, float, str)) or type(value).__name__ == "constexpr":
+                digest.update(f"{name}={value!r};".encode())
+    return digest.hexdigest()
+
+
+def _globals(function: Any) -> Iterator[tuple[str, Any]]:
+    """Returns the globals that a function names, those of the modules that it names too."""
+    names = sorted(_names(function.__code__))
+    found = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
+    closure = zip(function.__code__.co_freevars, function.__closure__ or ())
+    found += [(name, cell.cell_contents) for name, cell in closure]
+    for name, value in list(found):
+        # Libraries count by their version; only functions of the user's modules are followed.
+        if isinstance(value, ModuleType) and not value.__name__.startswith("triton"):
+            found += [(f"{name}.{inner}", getattr(value, inner)) for inner in names if hasattr(value, inner)]
+    return iter(found)
+
+
+def _names(code: CodeType) -> set[str]:
+    return {*code.co_names, *(n for c in code.co_consts if isinstance(c, CodeType) for n in _names(c))}

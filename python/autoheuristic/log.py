@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import json
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any, Union
 
 from .errors import LogError
@@ -96,3 +98,12 @@ def _number(text: str) -> int | float:
     if math.isnan(value):
         return math.nan  # Missing. One object, so that inputs that lack the same numbers are equal.
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def json_lines(path: Path, begin: int = 0) -> Iterator[dict[str, Any]]:
+    """Returns the objects of a file that has one on each line, from this byte on; not those of torn lines."""
+    for line in path.read_bytes()[begin:].splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            found = json.loads(line)
+            if isinstance(found, dict):
+                yield found

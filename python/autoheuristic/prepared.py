@@ -47,7 +47,7 @@ class PreparedInput:
             else:
                 queued[i] = found
             each()
-        self.wait()
+        _on_device(self._clock.wait)
         for i, errors in queued.items():
             if wrong := _on_device(self._outputs.wrong, errors):
                 failed[i] = wrong
@@ -72,10 +72,6 @@ class PreparedInput:
         launches = [self._launches[i]._replace(runs=count) for i, count in zip(choices, runs)]
         return list(_on_device(self._clock.time, launches, cold))
 
-    def wait(self) -> None:
-        """Waits for the device."""
-        _on_device(self._clock.wait)
-
     def _run_sample(self, each: Callable[[], None], whole: bool) -> dict[int, Errors | str | MeasureError]:
         """Runs configurations until the outputs know what to expect, and returns what they showed."""
         found: dict[int, Errors | str | MeasureError] = {}
@@ -87,7 +83,7 @@ class PreparedInput:
                 except NotMeasuredError as error:
                     found[i] = error
                 if not isinstance(found[i], (str, MeasureError)):
-                    self.wait()
+                    _on_device(self._clock.wait)
                     _on_device(self._outputs.keep, i)
                     sample.append(i)
                 each()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .environment import counted
 from .errors import MeasureError
-from .log import Log, Value
+from .log import Log, Value, json_lines
 
 MOST_SHOWN = 8
 Times = Mapping[tuple[Value, ...], Mapping[str, float]]
@@ -67,14 +67,10 @@ def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str]
     lines = [f"Classes of equal bits, of {counted(len(whole), 'configuration')} that run on all inputs: {len(losses)}"]
     lines += [f"  loses {100 * cost - 100:6.2f} %: {', '.join(members)}" for cost, members in losses[:MOST_SHOWN]]
     # One configuration alone is a choice only where others are taken on other inputs.
-    classes = [
-        tuple(sorted(members, key=lambda name: loss(times, [name])))
-        for _, members in losses
-        if invariant or len(members) > 1
-    ]
-    if not classes:
+    usable = [members for _, members in losses if invariant or len(members) > 1]
+    if not usable:
         raise MeasureError("\n".join([*lines, "no two of them agree; --invariant FEATURE takes one over a feature"]))
-
+    classes = [tuple(sorted(members, key=lambda name: loss(times, [name]))) for members in usable]
     rest = [i for i, name in enumerate(found.features) if invariant and name not in invariant]
     groups: dict[tuple[str, ...], dict[tuple[Value, ...], Mapping[str, float]]] = defaultdict(dict)
     for values, of in times.items():
@@ -106,6 +102,6 @@ def _digests(path: Path) -> dict[str, dict[str, list[int]]]:
     An input has several lines where a configuration lost the device: each process writes what it checked.
     """
     found: dict[str, dict[str, list[int]]] = defaultdict(dict)
-    for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+    for line in json_lines(path):
         found[json.dumps([str(value) for value in line["input"]])].update(line["bits"])
     return found

@@ -6,21 +6,27 @@ import argparse
 import csv
 import gc
 import json
+import math
 import shlex
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import outcomes, same_bits, tools
+from . import same_bits, tools
 from .attachment.learn import TOO_SMALL, heuristic_of
+from .check import SLIGHTLY, WRONG
 from .environment import counted, file_name
-from .errors import AutoHeuristicError, ConfigError, LogError, MeasureError, shown
+from .errors import ConfigError, LogError, MeasureError, shown
 from .example import Example, find_kernel
-from .log import Log
+from .features import Features
+from .log import Log, json_lines
 from .tuner import heuristic_file, stem
+
+MOST_SHOWN = 8
 
 
 def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
@@ -38,10 +44,8 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     begin = time.monotonic()
     tools.say(f"importing {options.kernel}")
     tuner = find_kernel(options.kernel)
-    heuristic, log = (
-        options.out or heuristic_file(tuner),
-        options.log or Path(f"{stem(tuner)}{'.same_bits' * options.same_bits}.txt"),
-    )
+    heuristic = options.out or heuristic_file(tuner)
+    log = options.log or Path(f"{stem(tuner)}{'.same_bits' * options.same_bits}.txt")
     if not options.out and not Path(tuner.base_fn.__code__.co_filename).parent.is_dir():
         raise ConfigError(f"{options.kernel}: the kernel is in no file, so nothing can lie beside it; give --out FILE")
     heuristic.parent.mkdir(parents=True, exist_ok=True)
@@ -53,15 +57,16 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
         inputs = _with_hidden(example, rows, hidden, log)
         example.columns |= dict.fromkeys(hidden, False)
     _continue(log, example)
-    choices, is_limited = len(tuner.configs), options.max_seconds < float("inf")
+    choices = len(tuner.configs)
     tools.say(f"{counted(len(rows), 'shape')} with {choices} configurations")
     bits = log.with_suffix(".bits.jsonl")
     worker += ["--bits", str(bits)] if options.same_bits else []
-    limit = ["--max-seconds", f"{options.max_seconds:.0f}"] if is_limited else []
-    records = outcomes.size(log)
+    limit = ["--max-seconds", f"{options.max_seconds:.0f}"] if options.max_seconds < math.inf else []
+    records = _outcomes(log).stat().st_size if _outcomes(log).exists() else 0
     code = tools.run(tools.collecting(worker, ["--inputs", str(inputs), "-o", str(log), *limit]))
-    times = _inputs(log)
-    reasons = outcomes.unmeasured(log, records)
+    times = Log.read(log).inputs() if log.exists() else {}
+    found = [record for record in json_lines(_outcomes(log), records) if record.get("outcome") == "unmeasured"]
+    reasons = [str(record["reason"]) for record in found]
     if reasons and (code or not times):
         raise MeasureError(f"nothing was measured: {reasons[0]}; the same command tries again")
     if code:
@@ -78,7 +83,7 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     if code:
         tools.say(f"error: {message}; add lines to {options.inputs}" if code == TOO_SMALL else message)
         return code
-    print("\n".join([message, *table, *outcomes.failures(log, len(times), choices)]), flush=True)
+    print("\n".join([message, *table, *_failures(log, len(times), choices)]), flush=True)
     if reasons:
         tools.say(f"{counted(len(reasons), 'measurement')} missing, the first one because: {reasons[0]}")
     asks = f"pass heuristic={str(heuristic)!r} to it" if options.out else "autoheuristic.tune asks it from now on"
@@ -89,9 +94,10 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
 def _with_hidden(example: Example, rows: Sequence[Mapping[str, Any]], hidden: Sequence[str], log: Path) -> Path:
     """Writes the inputs with the features that only their calls show, beside the log, and returns the file."""
     path, made, errors = log.with_suffix(".inputs.csv"), [], []
+    features = Features.of_names(example.kernel, hidden)
     for row in rows:
         try:
-            made.append({**row, **example.features(row, hidden)})
+            made.append({**row, **features.read(example.call(row))})
         except Exception as error:
             errors.append(shown(error))
     gc.collect()
@@ -146,8 +152,28 @@ def _of_these(log: Path, names: Sequence[str], folder: Path, is_copied: bool) ->
     return folder / log.name
 
 
-def _inputs(log: Path) -> Mapping[Any, Any]:
-    try:
-        return Log.read(log).inputs()
-    except (AutoHeuristicError, OSError):
-        return {}
+def _outcomes(log: Path) -> Path:
+    """Returns the file beside a log: configurations that failed, and inputs that nothing measured."""
+    return log.with_name(f"{log.name}.outcomes.jsonl")
+
+
+def _failures(log: Path, inputs: int, choices: int) -> list[str]:
+    """Returns a line for each configuration that failed, those that failed most first, and what they have in common."""
+    reasons: dict[str, dict[str, str]] = defaultdict(dict)
+    for record in json_lines(_outcomes(log)):
+        choices_of = record.get("choices", [record["choice"]] if "choice" in record else ())
+        for choice in choices_of if record.get("outcome") == "failed" else ():
+            reasons[choice][record["input"]] = str(record["reason"])
+    lines, often = [], 0
+    for name, by_input in sorted(reasons.items(), key=lambda found: -len(found[1])):
+        failed, wrong = [*by_input.values()], sum(reason.startswith(WRONG) for reason in by_input.values())
+        slightly = sum(f", {SLIGHTLY} above" in reason for reason in failed)
+        counts = f"{wrong} wrong, {slightly} of them slightly" if wrong else "none wrong"
+        often += 2 * len(failed) > inputs
+        lines.append(f"  {name}: on {len(failed)} of {inputs} inputs ({counts}): {failed[0]}")
+    if len(lines) > MOST_SHOWN:
+        lines[MOST_SHOWN:] = [f"  and {len(lines) - MOST_SHOWN} more"]
+    if lines:
+        what = f"{often} of {choices} configurations failed on most inputs, and are not picked there"
+        lines.insert(0, f"{what if often else f'{len(reasons)} of {choices} configurations failed on some inputs'}:")
+    return lines

@@ -29,7 +29,6 @@ from .errors import AutoHeuristicError, ConfigError, FeatureError, HeuristicErro
 from .features import GRID, TYPE, Features, Memory
 from .heuristic import Heuristic, Source, for_this_device
 from .kernel import Call, Kernel, cannot_launch
-from .source import source_hash
 
 
 class Picker:
@@ -213,7 +212,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             heuristic = for_this_device(sources)
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
                 self.fallback = self.kernel.index[heuristic.fallback]
-            if stale := heuristic.other_source(source_hash(self.kernel.jit)):
+            if stale := heuristic.other_source(self.kernel.source_hash()):
                 self._warn(stale, HeuristicError(stale))
             if new := heuristic.unmeasured(self.kernel.names):
                 warn_once(new)

@@ -58,7 +58,6 @@ class Worker:
         """Of a kernel with inputs: an ``Example``, or what has its members; ``bits`` gets the digests of outputs."""
         self._bits_file = bits
         self._source, self._kernel = source, source.kernel
-        self._index = self._kernel.index
         self._fits: dict[Any, Fits] = {}
         """By what the compiled kernels of an input depend on."""
         self._late: set[int] = set()
@@ -175,19 +174,19 @@ class Worker:
         yield from ({"cell": at, **answer} for at, answer in zip(asked, found))
 
     def _refused(self, choice: str) -> Answer | None:
-        if choice not in self._index:
+        if choice not in self._kernel.index:
             return {"failed": f"{choice!r} is none of the configurations"}
         if self._input is None:
             return {"failed": "no input is prepared"}
-        if self._index[choice] not in self._offered:
-            late = self._index[choice] in self._late
+        if self._kernel.index[choice] not in self._offered:
+            late = self._kernel.index[choice] in self._late
             return {"skipped": "not compiled in the time" if late else "pruned"}
-        why = self._fits_now.why_not(self._index[choice])
+        why = self._fits_now.why_not(self._kernel.index[choice])
         return None if why is None else {"skipped": why}
 
     def _checked(self, cells: Sequence[Mapping[str, Any]]) -> list[Answer]:
         assert self._input is not None
-        choices = [self._index[cell["choice"]] for cell in cells]
+        choices = [self._kernel.index[cell["choice"]] for cell in cells]
         failed = self._input.check(choices, self._alive)
         if self._bits_file is not None and self._input.bits is not None:
             bits = {self._kernel.names[i]: digests for i, digests in self._input.bits.items()}
@@ -203,7 +202,7 @@ class Worker:
         for cold in (False, True):
             turn = [at for at, cell in enumerate(cells) for _ in range(cell["samples"]) if bool(cell["cold"]) == cold]
             if turn:
-                choices = [self._index[cells[at]["choice"]] for at in turn]
+                choices = [self._kernel.index[cells[at]["choice"]] for at in turn]
                 for at, ms in zip(turn, self._input.time(choices, [cells[at]["runs"] for at in turn], cold)):
                     times[at].append(ms)
         wrong = [next((ms for ms in of_cell if not math.isfinite(ms)), None) for of_cell in times]

@@ -17,8 +17,7 @@ from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
 from autoheuristic.errors import ConfigError, FeatureError
 from autoheuristic.features import Features, Memory
-from autoheuristic.kernel import Call
-from autoheuristic.source import source_hash
+from autoheuristic.kernel import Call, source_hash
 
 # Names
 
@@ -54,7 +53,7 @@ def features(*names, defaults=None):
 def test_features_do_not_depend_on_the_layout_of_the_call(args, kwargs):
     f, call = features("N", "a_dtype", "EVEN"), Call(None, args, kwargs)
     assert f.read(call) == {"N": 6, "a_dtype": "torch.float16", "EVEN": True}
-    assert f.values(call) == (6, FLOAT16, True)
+    assert f.reader(call)(*call) == (6, FLOAT16, True)
 
 
 def test_calls_of_several_layouts_share_what_was_decided():
@@ -62,13 +61,13 @@ def test_calls_of_several_layouts_share_what_was_decided():
     memory = Memory(f)
     memory.keep(Call(None, (0, 5, 6), {}), 7)
     for args, kwargs in (((0, 5), {"N": 6}), ((), {"N": 6, "M": 5})):
-        assert f.values(Call(None, args, kwargs)) == (5, 6) and memory.find(None, args, kwargs) == 7
+        assert f.read(Call(None, args, kwargs)) == {"M": 5, "N": 6} and memory.find(None, args, kwargs) == 7
     assert memory.find(None, (0, 5, 7), {}) is memory.find(None, (0, 5), {}) is None
 
 
 def test_defaults_are_read():
     f, call = features("M", "N", defaults={"N": 9}), Call(None, (0, 5), {})
-    assert f.read(call) == {"M": 5, "N": 9} and f.values(call) == (5, 9)
+    assert f.read(call) == {"M": 5, "N": 9} and f.reader(call)(*call) == (5, 9)
     with pytest.raises(FeatureError, match="lacks the argument 'M'"):
         f.read(Call(None, (0,), {}))
 

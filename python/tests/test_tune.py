@@ -13,8 +13,7 @@ from triton.runtime.errors import OutOfResources
 
 import autoheuristic
 from autoheuristic import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
-from autoheuristic.kernel import Call
-from autoheuristic.source import source_hash
+from autoheuristic.kernel import Call, source_hash
 from autoheuristic.tuner import heuristic_file
 
 CONFIGS = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]

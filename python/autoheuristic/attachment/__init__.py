@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import AutoHeuristicWarning, ConfigError
 from .hook import Hook
-from .settings import Settings, default_folder, from_environment
+from .settings import FOLDER, MODE, PACKAGES, Settings, default_folder
 
 _hook: Hook | None = None
 
@@ -48,10 +48,9 @@ def detach() -> None:
 
 def attach_from_environment() -> None:
     """Attaches what ``AUTOHEURISTIC_ATTACH`` names, if it is set. A variable that makes no sense is a warning."""
+    packages = [name.strip() for name in os.environ.get(PACKAGES, "").split(",") if name.strip()]
     try:
-        settings = from_environment()
+        if packages:
+            attach(*packages, mode=os.environ.get(MODE, "serve"), folder=os.environ.get(FOLDER) or None)
     except ConfigError as error:
         warnings.warn(f"{error}; nothing is attached", AutoHeuristicWarning, stacklevel=2)
-        return
-    if settings is not None:
-        attach(*settings.packages, mode=settings.mode, folder=settings.folder)

@@ -118,7 +118,10 @@ class AttachedKernel:
     def _first(self, call: Call, failed: int | None) -> Any:
         """Launches a call whose features are new, or whose remembered configuration ``failed`` to launch."""
         try:
-            state = self._ready(call)
+            if self._state is None or not self._state.is_of(self.autotuner):
+                is_choice = len(self.autotuner.configs) > 1
+                self._state = State(self.autotuner, self._settings, call, self._warn) if is_choice else None
+            state = self._state
             if state is not None:
                 features = state.features.read(call)
                 answer, candidates = self._decide(state, call, features)
@@ -133,15 +136,6 @@ class AttachedKernel:
         index, result = state.kernel.launch_first(call, candidates, failed, self._warn)
         self._launched(state, call, features, answer if index is not None else "package", index)
         return self._package(call) if index is None else result
-
-    def _ready(self, call: Call) -> State | None:
-        """Returns the state for the configurations as they are now; ``None`` if there is nothing to choose."""
-        state = self._state
-        if state is None or not state.is_of(self.autotuner):
-            if len(self.autotuner.configs) < 2:
-                return None
-            state = self._state = State(self.autotuner, self._settings, call, self._warn)
-        return state
 
     def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
         """Decides a new input: who chooses, and the configurations to try, best first.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..check import is_descriptor
 from ..errors import MeasureError, warn_once
+from ..log import json_lines
 from .settings import Identity, Settings
 
 if TYPE_CHECKING:
@@ -55,26 +56,12 @@ class Journal:
             warn_once(f"{self._settings.folder}: cannot be written ({error}); what kernels are asked is not reported")
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
-    """Returns the lines of a journal, without torn ones.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                found = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(found, dict) and isinstance(found.get("features"), dict):
-                yield found
-
-
 def inputs(journal: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
     """Returns the last line about each input, by kernel; none with other features than the kernel's first line."""
     found: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
-    for line in read(journal):
+    for line in json_lines(journal):
+        if not isinstance(line.get("features"), dict):
+            continue
         lines = found.setdefault(str(line.get("kernel")), {})
         names = next(iter(lines.values()), line)["features"]
         if line["features"].keys() == names.keys():
@@ -101,8 +88,9 @@ def describe(kernel: Kernel, call: Call) -> dict[str, Any]:
         MeasureError: An argument cannot be described.
     """
     described = {name: _describe(name, value) for name, value in kernel.named_args(call).items()}
-    grids = {name: kernel.grid(call, i) for i, name in enumerate(kernel.names)}
-    return {"arguments": described, "grid": grids if callable(call.grid) else kernel.grid(call)}
+    if not callable(call.grid):
+        return {"arguments": described, "grid": kernel.grid(call)}
+    return {"arguments": described, "grid": {name: kernel.grid(call, i) for i, name in enumerate(kernel.names)}}
 
 
 def _describe(name: str, value: Any) -> dict[str, Any]:

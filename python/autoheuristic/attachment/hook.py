@@ -12,7 +12,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Callable
 
 from ..errors import warn_once
 from .calls import Journal
@@ -30,7 +30,7 @@ class Hook:
         self._attached: dict[int, Any] = {}
         """By the identity of the autotuner, which the attached kernel keeps alive."""
         self._removed = False
-        self._init: Any = None
+        self._undo: Callable[[], None] = lambda: None
         atexit.register(self._at_exit)
         if MODULE in sys.modules:
             self.patch(sys.modules[MODULE])
@@ -56,15 +56,19 @@ class Hook:
     def patch(self, module: ModuleType) -> None:
         """Attaches the autotuners of this module's class, and lets its constructor attach new ones."""
         autotuner: Any = module.Autotuner
-        init = self._init = autotuner.__init__
+        init = autotuner.__init__
 
         @functools.wraps(init)
         def attach_new(tuner: Any, *args: Any, **kwargs: Any) -> None:
             init(tuner, *args, **kwargs)
             self.attach(tuner)
 
-        autotuner.__init__ = attach_new
-        self._patched, self._class = attach_new, autotuner
+        def undo() -> None:
+            # Another package may have wrapped the constructor since; then it stays, and attaches nothing.
+            if autotuner.__init__ is attach_new:
+                autotuner.__init__ = init
+
+        autotuner.__init__, self._undo = attach_new, undo
         for found in gc.get_objects():
             # By its type: isinstance would ask lazy modules and proxies for their class.
             if issubclass(type(found), autotuner) and hasattr(found, "base_fn"):
@@ -97,9 +101,7 @@ class Hook:
         atexit.unregister(self._at_exit)
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-        # Another package may have wrapped the constructor since; then it stays, and attaches nothing.
-        if self._init is not None and self._class.__init__ is self._patched:
-            self._class.__init__ = self._init
+        self._undo()
         for kernel in list(self._attached.values()):
             kernel.detach()
         self._attached.clear()

@@ -50,7 +50,9 @@ class Recorded:
         lines = [line for line in to_measure(journal).get(stem, ()) if line.get("call")]
         if not lines:
             raise ConfigError(f"{journal}: expected calls of {stem}, found none")
-        _allocate_scratch()
+        triton = importlib.import_module("triton")
+        if hasattr(triton, "set_allocator"):
+            triton.set_allocator(_scratch)
         self.name, self.compiling_seconds = stem, compiling_seconds
         self._log = journal.parent / f"{stem}.txt"
         self._autotuner = _autotuner(lines[0])
@@ -139,17 +141,11 @@ def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
     return Call(tuple(grids), (), arguments)
 
 
-def _allocate_scratch() -> None:
-    """Gives kernels that make tensor descriptors themselves memory for these; a program that runs them does so too."""
-    import triton
+def _scratch(size: int, alignment: int, stream: Any) -> Any:
+    """Memory for kernels that make tensor descriptors themselves; a program that runs them sets such a function too."""
+    import torch
 
-    def allocate(size: int, alignment: int, stream: Any) -> Any:
-        import torch
-
-        return torch.empty(size, device="cuda", dtype=torch.int8)
-
-    if hasattr(triton, "set_allocator"):
-        triton.set_allocator(allocate)
+    return torch.empty(size, device="cuda", dtype=torch.int8)
 
 
 def _tensor(described: Mapping[str, Any], dtype: Any) -> Any:

@@ -41,7 +41,7 @@ def replay(folder: Path, max_seconds: float) -> int:
     Raises:
         ConfigError: There is no journal of this device, or a tool is missing.
     """
-    journal = _journal(folder)
+    journal = _journal(folder.resolve())
     inputs, reasons = {}, {}
     for stem, lines in calls.to_measure(journal).items():
         can = [line for line in lines if line.get("call")]
@@ -130,8 +130,7 @@ def _journal(folder: Path) -> Path:
 def _journals(folder: Path, device: str = "*") -> list[Path]:
     found = sorted(folder.glob(f"{device}/{calls.FILE}"))
     if not found:
-        attach = "attach to a program that calls such kernels"
-        raise ConfigError(f"{folder}: expected DEVICE/{calls.FILE}, found none; {attach}")
+        raise ConfigError(f"{folder}: expected DEVICE/{calls.FILE}, found none; attach to a program with such kernels")
     return found
 
 

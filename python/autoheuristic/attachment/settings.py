@@ -19,7 +19,6 @@ from .. import device
 from ..environment import cache_folder, file_name
 from ..errors import ConfigError, HeuristicError
 from ..heuristic import Heuristic, for_this_device
-from ..source import source_hash
 
 if TYPE_CHECKING:
     from ..kernel import Kernel
@@ -51,7 +50,7 @@ class Identity(NamedTuple):
 
 def identify(kernel: Kernel) -> Identity:
     """Returns the identity of a kernel with its present configurations."""
-    parts = [source_hash(kernel.jit), *sorted(kernel.names)]
+    parts = [kernel.source_hash(), *sorted(kernel.names)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
     function = kernel.jit.fn
     return Identity(function.__module__, function.__name__, digest)
@@ -119,17 +118,3 @@ def is_of(function: Callable[..., Any], package: str) -> bool:
 def default_folder() -> Path:
     """Returns the folder below the user's cache folder."""
     return cache_folder() / "attach"
-
-
-def from_environment() -> Settings | None:
-    """Returns what the variables ask for; ``None`` if they attach nothing.
-
-    Raises:
-        ConfigError: A variable makes no sense.
-    """
-    get = os.environ.get
-    packages = tuple(name.strip() for name in get(PACKAGES, "").split(",") if name.strip())
-    if not packages:
-        return None
-    folder = get(FOLDER, "")
-    return Settings(packages, Path(folder) if folder else default_folder(), get(MODE, "serve"))

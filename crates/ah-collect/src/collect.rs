@@ -59,7 +59,7 @@ pub(crate) fn collect(
     let mut record = Record {
         appender,
         progress: progress.clone(),
-        summary: Summary::new(done, workers.len()),
+        summary: Summary::new(workers.len()),
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
@@ -93,14 +93,10 @@ pub(crate) fn collect(
 fn common_subject(workers: &[Worker]) -> Result<&Worker, Error> {
     let (first, others) =
         workers.split_first().ok_or_else(|| Error::Usage("there is nothing to measure".to_owned()))?;
-    let device = &first.experiment.device;
-    if let Some(other) = others.iter().map(|w| &w.experiment.device).find(|other| *other != device) {
-        return Err(Error::Device(format!(
-            "one log holds one kind of device, found {device} and {other}; write a log for each"
-        )));
-    }
     if let Some(what) = others.iter().find_map(|w| difference(&first.description, &w.description)) {
-        return Err(Error::Device(format!("the workers of two devices differ: one describes {what}")));
+        return Err(Error::Device(format!(
+            "one log holds one kind of device, and the workers of two devices differ: one describes {what}; write a log for each"
+        )));
     }
     Ok(first)
 }

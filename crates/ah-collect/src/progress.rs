@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ah_cli::{is_quiet, is_verbose, printable, status};
 use ah_measure::lock;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::units;
 
@@ -20,9 +20,6 @@ pub(crate) struct Progress(Arc<Mutex<Option<Run>>>);
 struct Run {
     /// Hidden, except on a terminal.
     bar: ProgressBar,
-    done: u64,
-    goal: Option<u64>,
-    start: Instant,
     last_line: Instant,
 }
 
@@ -31,9 +28,9 @@ impl Progress {
     /// all.
     pub(crate) fn start(&self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
         let terminal = std::io::stderr().is_terminal() && !is_quiet();
-        let start = Instant::now();
-        let bar = if terminal { bar(done, goal, max_time) } else { ProgressBar::hidden() };
-        *lock(&self.0) = Some(Run { bar, done, goal, start, last_line: start });
+        let hidden = || ProgressBar::with_draw_target(goal, ProgressDrawTarget::hidden()).with_position(done);
+        let bar = if terminal { bar(done, goal, max_time) } else { hidden() };
+        *lock(&self.0) = Some(Run { bar, last_line: Instant::now() });
     }
 
     /// Ends the run.
@@ -52,15 +49,14 @@ impl Progress {
     pub(crate) fn input_done(&self, result: &str) {
         let mut run = lock(&self.0);
         let Some(run) = &mut *run else { return };
-        run.done += 1;
-        let done = units::count(run.done, "input");
         run.bar.inc(1);
-        run.bar.set_prefix(done.clone());
-        let of_goal = match run.goal {
-            Some(goal) => format!("{} of {}", run.done, units::count(goal, "input")),
-            None => done,
+        let done = run.bar.position();
+        run.bar.set_prefix(units::count(done, "input"));
+        let of_goal = match run.bar.length() {
+            Some(goal) => format!("{done} of {}", units::count(goal, "input")),
+            None => units::count(done, "input"),
         };
-        let elapsed = units::duration(run.start.elapsed());
+        let elapsed = units::duration(run.bar.elapsed());
         run.show(result, is_verbose(), || format!("{of_goal}, {elapsed}: {result}\n"));
     }
 

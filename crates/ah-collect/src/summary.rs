@@ -14,8 +14,6 @@ use crate::units::{count, duration};
 pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
-    /// Inputs in the log at the start.
-    resumed: u64,
     skipped: Kinds,
     failed: Kinds,
     unmeasured: Kinds,
@@ -53,9 +51,9 @@ const SHOWN_OF_REASON: usize = 300;
 pub(crate) const NO_CHOICE: &str = "no choice is offered";
 
 impl Summary {
-    /// Starts the summary of a run on a log with `resumed` inputs.
-    pub(crate) fn new(resumed: u64, workers: usize) -> Self {
-        Self { resumed, workers, ..Self::default() }
+    /// Starts the summary of a run.
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { workers, ..Self::default() }
     }
 
     /// Counts an input.
@@ -99,15 +97,12 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { measured, resumed, elapsed, .. } = self;
+        let Self { measured, elapsed, .. } = self;
         write!(f, "measured {} in {}", count(*measured, "input"), duration(*elapsed))?;
         if *measured > 0 {
             let seconds = elapsed.as_secs_f64().max(1e-9);
             let busy = self.measuring.as_secs_f64() / (seconds * self.workers.max(1) as f64) * 100.0;
             write!(f, " ({busy:.0} % of the time in choices)")?;
-        }
-        if *resumed > 0 {
-            write!(f, "; the log held {resumed} before")?;
         }
         let mut wins: Vec<_> = self.wins.iter().collect();
         wins.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
@@ -167,7 +162,7 @@ mod tests {
     fn an_input_without_any_time_is_skipped() {
         let outcomes = vec![Err(Failure::skipped("not here")); 2];
         let measurement = Measurement { outcomes, ..Measurement::default() };
-        let mut summary = Summary::new(0, 1);
+        let mut summary = Summary::new(1);
         summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement));
         assert_eq!(summary.measured, 0);
         assert!(summary.to_string().contains("skipped 1 input: no choice is offered"), "{summary}");
@@ -176,7 +171,7 @@ mod tests {
     #[test]
     fn the_last_lines_of_a_run() {
         let choices: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
-        let mut summary = Summary::new(7, 2);
+        let mut summary = Summary::new(2);
         for size in ["91000", "9.5e4", "94001"] {
             let failure = Failure::skipped(format!("out of memory: {size} elements do not fit"));
             (0..2).for_each(|_| summary.count(&choices, &Err(failure.clone())));

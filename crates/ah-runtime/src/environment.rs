@@ -18,7 +18,7 @@ use crate::warnings::warn_user;
 /// | `AUTOHEURISTIC_PATH` | folders of model files, or model files, separated as in `PATH` |
 /// | `AUTOHEURISTIC_FORCE_KERNEL` | the number of the kernel that every MultiKernel runs, from 0; for one MultiKernel by its name, `softmax=1` |
 /// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks of MultiKernels; `off`: they are neither stored nor read; unset: `autoheuristic/picks` in the user's cache folder, if there is one |
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Environment {
     /// `AUTOHEURISTIC_USE`; `None` if unset.
@@ -36,13 +36,6 @@ pub struct Environment {
     pub forced_kernels: Vec<(Option<String>, usize)>,
     /// `AUTOHEURISTIC_CACHE_DIR`; `off` is no folder.
     pub picks: Option<PathBuf>,
-}
-
-/// An empty environment.
-impl Default for Environment {
-    fn default() -> Self {
-        Self::read(|_| None)
-    }
 }
 
 impl Environment {

@@ -43,9 +43,8 @@ impl<F: clap::Args> CollectFlags<F> {
     pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, Error> {
         process_group::start_guard();
         let mut workers = program.workers(&self.source, self.hang_seconds)?;
-        let Some(worker) = workers.first_mut() else {
-            return Err(Error::Usage("there is nothing to measure".to_owned()));
-        };
+        let worker = workers.first_mut();
+        let worker = worker.ok_or_else(|| Error::Usage("there is nothing to measure".to_owned()))?;
         let listed = self.inputs.as_ref().map(|path| plan::read_inputs(path, worker)).transpose()?;
         let mut options = self.options;
         let has_limit = listed.is_some() || options.max_seconds.is_some() || options.draws.is_some();

@@ -136,7 +136,7 @@ fn an_input_that_lacks_choices_is_completed() {
     assert!(stderr.contains("measured 6 inputs "), "{stderr}");
     assert_eq!(folder.read("train.txt"), completed);
     let stderr = succeed(fake(&folder).args(["--num-samples", "7"]));
-    assert!(stderr.contains("measured 1 input ") && stderr.contains("held 6 before"), "{stderr}");
+    assert!(stderr.contains("measured 1 input ") && stderr.contains("holds 6 inputs already"), "{stderr}");
 }
 
 #[test]

@@ -56,11 +56,6 @@ impl Element {
         self.torch().trim_start_matches("torch.")
     }
 
-    /// The type's number in CUDA sources.
-    pub(crate) fn code(self) -> i32 {
-        self as i32
-    }
-
     /// The allowed difference between two results, as a share of the largest magnitude: kernels add in
     /// different orders. Integers must be equal.
     pub(crate) fn tolerance(self) -> f64 {
@@ -129,7 +124,7 @@ mod tests {
 
     #[test]
     fn names_and_sizes_are_by_position() {
-        assert!(Element::ALL.iter().zip(0..).all(|(ty, i)| ty.code() == i));
+        assert!(Element::ALL.iter().zip(0..).all(|(ty, i)| *ty as i32 == i));
         for ty in Element::ALL {
             let bits = ty.name().trim_start_matches(|c: char| !c.is_ascii_digit());
             assert_eq!(bits.parse(), Ok(8 * ty.bytes()), "{}", ty.name());

@@ -68,7 +68,7 @@ impl Operands {
         let args = [
             Arg::Buffer(matrix.buffer),
             Arg::U64((matrix.rows * matrix.columns) as u64),
-            Arg::I32(matrix.element.code()),
+            Arg::I32(matrix.element as i32),
             Arg::F32(deviation),
             Arg::U64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
         ];
@@ -88,7 +88,7 @@ impl Operands {
         self.randomize(gpu, b, 1.0, seed ^ 1)?;
         let operand = |m: &Matrix| {
             let strides = [m.strides.0, m.strides.1].map(|stride| Arg::I64(stride as i64));
-            [Arg::Buffer(m.buffer), Arg::I32(m.element.code()), strides[0], strides[1]]
+            [Arg::Buffer(m.buffer), Arg::I32(m.element as i32), strides[0], strides[1]]
         };
         let sizes = [a.rows, a.columns, b.columns, SAMPLES].map(int);
         let samples = [Arg::U64(seed), Arg::Buffer(self.samples.buffer)];
@@ -179,7 +179,7 @@ fn magnitude(element: Element) -> f64 {
 /// A row-major result as kernels take it.
 fn result(c: &Matrix) -> [Arg; 5] {
     let stride = Arg::I64(c.strides.0 as i64);
-    [Arg::Buffer(c.buffer), Arg::I32(c.element.code()), int(c.rows), int(c.columns), stride]
+    [Arg::Buffer(c.buffer), Arg::I32(c.element as i32), int(c.rows), int(c.columns), stride]
 }
 
 /// Converts a size to a kernel's `int`; contexts are checked, so it fits.

@@ -148,15 +148,11 @@ impl AutoHeuristicBuilder {
     pub fn build(self) -> Result<AutoHeuristic, Error> {
         let environment = self.environment_or_current();
         let name = self.name;
-        let mut sorted: Vec<&str> = self.choices.iter().map(String::as_str).collect();
-        sorted.sort_unstable();
-        sorted.dedup();
-        if sorted.is_empty() || sorted.len() < self.choices.len() {
-            let found = self.choices;
-            return Err(Error::Usage(format!(
-                "{name}: expected one or more choices with distinct names, found {found:?}"
-            )));
+        if self.choices.is_empty() {
+            return Err(Error::Usage(format!("{name}: expected one or more choices, found none")));
         }
+        Error::require_distinct("choices", "name", &self.choices, String::clone)
+            .map_err(|e| Error::Usage(format!("{name}: {e}")))?;
         let fallback = self.fallback.unwrap_or_else(|| self.choices[0].clone());
         let Some(fallback) = self.choices.iter().position(|choice| *choice == fallback) else {
             let choices = self.choices.join(", ");

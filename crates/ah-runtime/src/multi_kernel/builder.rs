@@ -166,7 +166,6 @@ impl<F> MultiKernelBuilder<F> {
             forced,
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
-            given_up: Mutex::default(),
             warnings: Warnings::default(),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             file,

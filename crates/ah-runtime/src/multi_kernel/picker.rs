@@ -33,7 +33,8 @@ pub(super) struct Picker {
     pub(super) table: ArcSwap<Table>,
     /// Held while the table is replaced.
     pub(super) changing: Mutex<()>,
-    /// The keys that a thread is measuring. Others run the fallback meanwhile, so nothing is measured twice.
+    /// The keys that a thread is measuring. Others run the fallback meanwhile, so nothing is measured twice. A key for which every
+    /// kernel failed stays here.
     pub(super) claimed: Mutex<HashSet<u64>>,
     /// The last events off the hot path.
     pub(super) events: Mutex<VecDeque<Event>>,
@@ -45,8 +46,6 @@ pub(super) struct Picker {
     pub(super) forced: Option<usize>,
     pub(super) max_picks: usize,
     pub(super) limit_reported: AtomicBool,
-    /// Keys that the fallback serves from now on, because every kernel failed.
-    pub(super) given_up: Mutex<HashSet<u64>>,
     pub(super) warnings: Warnings,
     pub(super) appends_to_log: bool,
 }
@@ -71,7 +70,7 @@ impl Drop for Claim<'_> {
 /// The events that are kept.
 const EVENTS: usize = 64;
 
-/// Most keys remembered as given up. Beyond it a call only pays for looking again.
+/// Most keys that stay claimed because every kernel failed. Beyond it a call measures again.
 const MAX_GIVEN_UP: usize = 4096;
 
 impl Picker {
@@ -145,16 +144,19 @@ impl Picker {
             self.report_limit(values);
             return fallback;
         }
-        if lock(&self.given_up).contains(&key) {
-            return fallback;
-        }
-        let miss = self.reason(values);
-        let Some(_claim) = Claim::new(&self.claimed, key) else { return fallback };
+        let Some(claim) = Claim::new(&self.claimed, key) else { return fallback };
         // Another thread may have remembered a pick between the look-up and the claim.
         if let Some(kernel) = self.known(values) {
             return kernel;
         }
-        self.measure(key, values, miss, measure).unwrap_or(fallback)
+        let miss = self.reason(values);
+        self.measure(values, miss, measure).unwrap_or_else(|| {
+            // Every kernel failed: from now on the fallback serves this key.
+            if lock(&self.claimed).len() < MAX_GIVEN_UP {
+                std::mem::forget(claim);
+            }
+            fallback
+        })
     }
 
     /// Logs an event, and keeps the last of them.
@@ -214,7 +216,7 @@ impl Picker {
         !widened.is_empty()
     }
 
-    fn measure(&self, key: u64, values: &[Scalar<'_>], miss: Miss, measure: Measure<'_>) -> Option<usize> {
+    fn measure(&self, values: &[Scalar<'_>], miss: Miss, measure: Measure<'_>) -> Option<usize> {
         let context = self.context(values);
         let table = self.table.load();
         let outcomes = measure(&|kernel| self.is_eligible(&table, kernel, values));
@@ -240,7 +242,7 @@ impl Picker {
         let named = best.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
         let event = Event::Measured { miss, context, winner: named };
         let Some(kernel) = best else {
-            self.give_up(key, event);
+            self.report(event);
             return None;
         };
         let table = self.table.load();
@@ -277,14 +279,6 @@ impl Picker {
             self.write_file();
         }
         self.report(Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) });
-    }
-
-    fn give_up(&self, key: u64, event: Event) {
-        let mut given_up = lock(&self.given_up);
-        if given_up.len() < MAX_GIVEN_UP && given_up.insert(key) {
-            drop(given_up);
-            self.report(event);
-        }
     }
 
     /// Remembers picks from a file, up to the limit.

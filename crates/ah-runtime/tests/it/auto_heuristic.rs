@@ -209,7 +209,7 @@ fn setting_up_names_what_does_not_fit() {
         assert!(error.contains(expected), "{error}");
     };
     fails(AutoHeuristic::builder("x"), "one or more choices");
-    fails(AutoHeuristic::builder("x").choices(["a", "a"]), "distinct names");
+    fails(AutoHeuristic::builder("x").choices(["a", "a"]), "each name once");
     fails(AutoHeuristic::builder("x").choices(["a"]).fallback("b"), "\"b\" is not among the choices a");
     fails(builder().numerical("k"), "\"k\" occurs twice");
     fails(builder().precondition("m +"), "precondition: ");

@@ -247,6 +247,6 @@ fn setting_up_names_what_does_not_fit() {
     fails(plain().eligible("nope", |_| true), "no kernel \"nope\"; expected one of orig, pad");
     fails(plain().eligible("orig", |_| true), "choose a fallback that supports every input");
     fails(plain().dimension("dtype", Dimension::Exact), "\"dtype\" is not a numerical feature");
-    fails(plain().kernel("pad", 2, pad), "distinct names");
+    fails(plain().kernel("pad", 2, pad), "each name once");
     fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
 }

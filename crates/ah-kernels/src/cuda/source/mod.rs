@@ -195,7 +195,7 @@ impl UserRunner {
         let args = [
             Arg::Buffer(buffer),
             Arg::U64(plan.length),
-            Arg::I32(plan.element.code()),
+            Arg::I32(plan.element as i32),
             Arg::I32(how),
             Arg::F64(a),
             Arg::F64(b),
@@ -212,7 +212,7 @@ impl UserRunner {
             Arg::Buffer(input.buffers[index]),
             Arg::Buffer(expected),
             Arg::U64(plan.length),
-            Arg::I32(plan.element.code()),
+            Arg::I32(plan.element as i32),
             Arg::Buffer(self.found.buffer),
         ];
         self.gpu.launch(&self.difference, self.grid(), &args)?;

@@ -162,13 +162,14 @@ class Work:
         if count < 2:
             return
         begin, children = time.monotonic(), []
+        fork = multiprocessing.get_context("fork").Process
         # Each process reads the next number, so none idles while another has a queue.
         with tempfile.TemporaryFile(buffering=0) as numbers:
             numbers.write(b"".join(job.to_bytes(4, "little") for job in self._order))
             numbers.seek(0)
             try:
                 for _ in range(count):
-                    child = multiprocessing.get_context("fork").Process(target=self._work, args=(numbers.fileno(),))
+                    child = fork(target=self._work, args=(numbers.fileno(), os.getpid()))
                     try:
                         with warnings.catch_warnings():
                             # Python 3.12 warns of a fork beside threads; MOST_SECONDS bounds what can come of it.
@@ -201,14 +202,14 @@ class Work:
             fits, i = self.owners[job]
             fits.note(i, self._needs[job] - 1)
 
-    def _work(self, numbers: int) -> None:
-        """Runs jobs until there is none, in a process of its own."""
+    def _work(self, numbers: int, parent: int) -> None:
+        """Runs jobs until there is none, or the parent was killed, in a process of its own."""
         # A collection would free the parent's tensors, and the device is not this process's.
         gc.disable()
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        while number := os.read(numbers, 4):
+        while os.getppid() == parent and (number := os.read(numbers, 4)):
             job, shared_memory = int.from_bytes(number, "little"), 0
             self._note()
             if self.is_wanted(job):

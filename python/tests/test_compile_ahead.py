@@ -3,6 +3,7 @@
 import importlib
 import os
 import re
+import subprocess
 import sys
 import time
 
@@ -79,6 +80,37 @@ def test_all_kinds_of_arguments_have_the_same_configurations(tmp_path):
     done = [{int(path.name[2:]) for path in tmp_path.glob(f"{kind}_*")} for kind in (0, 1)]
     assert work.is_late and len(done[0]) >= 5 and len(done[0] ^ done[1]) <= 1
     assert {job for job in work.left if job < 30} == {i for i in range(30) if i not in done[0]}  # What began has ended.
+
+
+ORPHANS = """
+import os, sys, time
+import fake_triton
+fake_triton.install()
+os.sched_getaffinity = lambda process: range(4)
+from autoheuristic.compile_ahead import Fits, Work
+
+def job(i):
+    return lambda: (open(f"{sys.argv[1]}/{i}", "w").close(), time.sleep(0.2))
+
+work = Work([job(i) for i in range(200)], [(Fits([{}] * 200, 0), i) for i in range(200)])
+for _ in work.run(60.0):
+    pass
+"""
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    """As where ``ah-collect`` kills a worker: what is left to compile is nobody's any more."""
+    here = os.path.dirname(__file__)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.path.dirname(here)])}
+    with subprocess.Popen([sys.executable, "-c", ORPHANS, str(tmp_path)], env=environment) as program:
+        while len(os.listdir(tmp_path)) < 4:
+            assert program.poll() is None
+            time.sleep(0.02)
+        program.kill()
+    time.sleep(0.5)
+    done = len(os.listdir(tmp_path))
+    time.sleep(1.0)
+    assert len(os.listdir(tmp_path)) == done < 100
 
 
 def test_one_job_is_left_to_the_launch(tmp_path):

@@ -303,16 +303,13 @@ impl Contents {
         }
     }
 
-    /// Returns the different values of a feature but those that are missing.
-    fn values(&self, slot: usize) -> BTreeSet<&str> {
-        let values = self.inputs.iter().map(|input| input.split(SEPARATOR).nth(slot).unwrap_or_default());
-        values.filter(|value| !["", NONE].contains(value)).collect()
-    }
-
-    /// Returns whether the names of a feature are truth values. Beside other names, `true` is a name.
-    fn is_truth(&self, slot: usize) -> bool {
-        let is_one = |value: &str| ["True", "False"].contains(&truth(value));
-        !self.roles.features[slot].categorical && self.values(slot).into_iter().all(is_one)
+    /// Returns the names of a feature of names, some more than once.
+    fn names(&self, slot: usize) -> impl Iterator<Item = &str> {
+        let is_named = self.schema.features()[slot].kind == FeatureKind::Categorical
+            && !self.roles.features[slot].categorical;
+        let inputs = self.inputs.iter().filter(move |_| is_named);
+        let values = inputs.map(move |input| input.split(SEPARATOR).nth(slot).unwrap_or_default());
+        values.filter(|value| !["", NONE].contains(value))
     }
 
     /// Returns the inputs in the order of the rows, each as its text in a log with this schema, with its choices and times.
@@ -322,7 +319,9 @@ impl Contents {
     ) -> impl Iterator<Item = (String, impl Iterator<Item = (&str, f64)>)> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
         let input = |time: &Time| self.rows[time.row as usize].input;
-        let truths: Vec<bool> = (0..self.roles.features.len()).map(|slot| self.is_truth(slot)).collect();
+        // Beside other names, `true` is a name.
+        let is_truth = |slot: usize| self.names(slot).all(|name| ["True", "False"].contains(&truth(name)));
+        let truths: Vec<bool> = (0..self.roles.features.len()).map(is_truth).collect();
         let schema_kind = |slot: usize| self.schema.features()[slot].kind;
         self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
             let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
@@ -452,12 +451,15 @@ impl Contents {
 
     /// Returns a sentence for each feature whose names are several numbers: `64x128`, `(8, 16)`.
     fn numbers_in_names(&self) -> impl Iterator<Item = String> {
-        let are_numbers =
-            |values: &BTreeSet<&str>| values.len() > 3 && values.iter().all(|value| number::is_shape(value));
-        let shapes = (0..self.roles.features.len()).filter(move |slot| are_numbers(&self.values(*slot)));
-        let names = shapes.map(|slot| &self.roles.features[slot]).filter(|column| !column.categorical);
-        names.map(|Column { name, .. }| {
-            format!("column {name} has numbers inside names, which no other input shares: --name-column {name} --name-pattern makes columns of them")
+        let is_shape = |slot: &usize| {
+            self.names(*slot).all(number::is_shape) && self.names(*slot).collect::<BTreeSet<_>>().len() > 3
+        };
+        (0..self.roles.features.len()).filter(is_shape).map(|slot| {
+            let name = &self.roles.features[slot].name;
+            format!(
+                "column {name} has numbers inside names, so nothing is learned for other numbers: --name-column {name} --name-pattern \
+                 makes columns of them"
+            )
         })
     }
 

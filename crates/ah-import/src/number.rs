@@ -111,15 +111,16 @@ impl Points {
     pub fn see(&mut self, text: &str, row: &RowNumber) {
         let found = || (row.clone(), text.to_owned());
         if ah_types::number(text).is_none() {
-            if self.odd.is_none() && (is_localized(text) || is_notation(text)) {
+            let may_be_odd = self.odd.is_none() && text.contains(|c: char| c.is_ascii_digit());
+            if may_be_odd && (is_localized(text) || is_notation(text)) {
                 self.odd = Some(found());
             }
             return;
         }
         let may_group =
-            !text.trim_start_matches(['-', '+']).starts_with('0') && plain(text, Decimal::Comma).is_some();
+            || !text.trim_start_matches(['-', '+']).starts_with('0') && plain(text, Decimal::Comma).is_some();
         match text.contains('.') {
-            true if may_group => drop(self.grouped.get_or_insert_with(found)),
+            true if may_group() => drop(self.grouped.get_or_insert_with(found)),
             true => self.has_fraction = true,
             false => self.has_whole = true,
         }

@@ -20,9 +20,10 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
     let (header, before) = names(path, &mut text)?;
     let (delimiter, crlf) = (delimiter(&header), header.ends_with(b"\r\n"));
     // Several spaces between cells are one.
-    let cells = move |record: csv::StringRecord| match delimiter {
-        b' ' => record.iter().filter(|cell| !cell.is_empty()).collect(),
-        _ => record,
+    let shrink = move |record: &mut csv::StringRecord| {
+        if delimiter == b' ' {
+            *record = record.iter().filter(|cell| !cell.is_empty()).collect();
+        }
     };
     // Each line then ends as the first one does, and a line is counted for it.
     let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
@@ -32,22 +33,22 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
         .flexible(true)
         .trim(csv::Trim::Headers)
         .from_reader(all);
-    let header = cells(reader.headers().map_err(|e| broken(path, e, 1 + before))?.clone());
+    let mut header = reader.headers().map_err(|e| broken(path, e, 1 + before))?.clone();
+    shrink(&mut header);
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
     if columns.iter().all(String::is_empty) {
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
     }
     let file = path.to_owned();
-    let (path, width) = (path.to_owned(), columns.len());
+    let (path, mut record, width) = (path.to_owned(), csv::StringRecord::new(), columns.len());
     let rows = std::iter::from_fn(move || {
         loop {
-            let mut record = csv::StringRecord::new();
             let read = reader.read_record(&mut record);
             // Behind the line of the record, whose cells may have line ends. The line feed of CRLF is not read yet.
             let behind = before + reader.position().line() + u64::from(crlf);
             let inside = record.iter().flat_map(str::bytes).filter(|b| *b == b'\n').count() as u64;
             let number = RowNumber::Line(behind - 1 - inside);
-            let record = cells(record);
+            shrink(&mut record);
             return match read {
                 Ok(false) => None,
                 Ok(true) if is_no_row(&record, width) => continue,

@@ -643,7 +643,7 @@ fn numbers_inside_names_are_pointed_out() {
         let rows: String = values.iter().map(|value| format!("\"{value}\",a,2\n")).collect();
         read(&folder, &table(&folder, &format!("n,way,ms\n{rows}"), "ms")).1.join("\n")
     };
-    assert_snapshot!(warnings(&["64x128", "64x64", "32x32", "8x8"]), @r#"column n has numbers inside names, which no other input shares: --name-column n --name-pattern makes columns of them"#);
+    assert_snapshot!(warnings(&["64x128", "64x64", "32x32", "8x8"]), @r#"column n has numbers inside names, so nothing is learned for other numbers: --name-column n --name-pattern makes columns of them"#);
     assert!(warnings(&["(8, 16)", "(8, 8)", "(1, 2)", "(2, 2)"]).contains("--name-pattern"));
     for values in [["fp8", "fp16", "fp32", "fp64"], ["1x1", "3x3", "5x5", "same"]] {
         assert_eq!(warnings(&values), "");

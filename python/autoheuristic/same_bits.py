@@ -80,8 +80,9 @@ def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str]
     # The classes are in the order of their losses on all inputs.
     logs = [math.log(loss(of, classes[taken.get(key, 0)])) * len(of) for key, of in groups.items()]
     over, names = 100 * math.exp(sum(logs) / len(times)) - 100, [found.features[i] for i in rest]
-    found.write(log, [name for members in (classes if taken else classes[:1]) for name in members])
-    if not taken:
+    is_one = not taken and len(classes[0]) > 1
+    found.write(log, [name for members in (classes[:1] if is_one else classes) for name in members])
+    if is_one:
         what = f"Picks these {len(classes[0])}: with the best of them"
         return [*lines, f"{what}, {over:.2f} % slower than a free choice."], ""
     groups_taken, over_all = counted(len(taken), "value"), ", ".join(invariant)

@@ -70,6 +70,10 @@ def test_where_none_agree_it_says_so(measured):
         restrict(log, file, [])
     assert restrict(log, file, ["M"])[0][-1].startswith("Takes one class for each of 2 values of N, over all M")
     assert Log.read(log).choices == ["a", "b", "c", "d"]
+    log, file = measured({(m, m + 7): dict(zip("abcd", range(4))) for m in (1, 2)})
+    (*_, last), footer = restrict(log, file, ["M"])
+    assert "each of 0 values" in last and "CLASS_OF = {}" in footer, "the class that loses least, one configuration"
+    assert Log.read(log).choices == ["a", "b", "c", "d"], "nothing is learned from a log of one choice"
 
 
 def test_a_class_is_taken_for_each_value_of_the_other_features(measured, tmp_path):

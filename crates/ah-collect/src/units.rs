@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A duration in whole seconds: `59s` or `1m 15s`.
 pub fn duration(duration: Duration) -> humantime::FormattedDuration {
-    humantime::format_duration(Duration::from_secs(duration.as_secs()))
+    humantime::format_duration(Duration::from_secs(duration.as_secs_f64().round() as u64))
 }
 
 /// A count with its noun: `1 input`, `3 inputs`.
@@ -25,6 +25,6 @@ mod tests {
     #[test]
     fn units_fit_the_duration() {
         let durations = [0.25, 75.9, 7500.0].map(|s| duration(Duration::from_secs_f64(s)).to_string());
-        assert_eq!(durations, ["0s", "1m 15s", "2h 5m"]);
+        assert_eq!(durations, ["0s", "1m 16s", "2h 5m"]);
     }
 }

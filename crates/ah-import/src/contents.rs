@@ -525,13 +525,10 @@ impl Contents {
                 .filter(|(of_row, of_choice, _)| (row, choice) == (*of_row, *of_choice))
                 .map_or(0, |(.., at)| at + 1);
             last = Some((row, choice, place));
-            if let Some((sum, count)) = sums.get(&(self.rows[row as usize].input, choice)) {
-                deviations.push(Deviation {
-                    row: row as usize,
-                    choice,
-                    place,
-                    log: ln(ms) - sum / f64::from(*count),
-                });
+            let (input, row) = (self.rows[row as usize].input, row as usize);
+            if let Some((sum, count)) = sums.get(&(input, choice)) {
+                let log = ln(ms) - sum / f64::from(*count);
+                deviations.push(Deviation { row, input, choice, place, log });
             }
         }
         self.doubts.explanation(&deviations, deviations.len() - sums.len())

@@ -6,7 +6,7 @@ use std::path::Path;
 use ah_model::shown::{cut, listed, quoted};
 use ah_model::{Error, Fault};
 use indexmap::IndexSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cell::Cell;
 use crate::column::{Column, is_named};
@@ -36,6 +36,7 @@ pub struct Doubts {
 /// How far a time is from the others of its input and its choice.
 pub struct Deviation {
     pub row: usize,
+    pub input: u32,
     pub choice: u32,
     /// The place in a list of times.
     pub place: u32,
@@ -153,15 +154,22 @@ impl Doubts {
             let explained: f64 = sums.values().map(|(sum, count)| sum * sum / count).sum();
             free >= 3 * sums.len() && explained > EXPLAINED * all
         };
-        let value =
-            |watched: &Watched, time: &Deviation| watched.rows.get(time.row).copied().unwrap_or(ABSENT);
+        // Each pair has each value once, as in a grid, so that they may be better and worse.
+        let is_factor = |value: &dyn Fn(&Deviation) -> u32| {
+            let pairs = times.len() - free;
+            let values: FxHashSet<u32> = times.iter().map(value).collect();
+            let cells: FxHashSet<_> =
+                times.iter().map(|time| (time.input, time.choice, value(time))).collect();
+            pairs > 2 && cells.len() == times.len() && times.len() == pairs * values.len()
+        };
         let matters = |watched: &&Watched| {
+            let value = |time: &Deviation| u32::from(watched.rows.get(time.row).copied().unwrap_or(ABSENT));
             let is_open = by_column && !watched.has_many && !is_label(&watched.name);
-            is_open && explains(&|time| u32::from(value(watched, time)))
+            is_open && (explains(&value) || is_factor(&value))
         };
         match self.columns.iter().find(matters) {
             Some(Watched { name, .. }) => Some(format!(
-                "column {} changes the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with \
+                "column {} may change the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with \
                  --where",
                 quoted(name)
             )),

@@ -23,7 +23,6 @@ use crate::row::{ReadRow, SEPARATOR};
 use crate::table::{self, Row};
 use crate::times::SeenTimes;
 use crate::unit::Unit;
-use crate::words::words;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
@@ -365,9 +364,7 @@ impl Contents {
         let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
         let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
         warnings.extend(self.doubts.validity(&self.fastest_rows(), &asked));
-        let time = &*self.roles.times[0].name;
-        let totals = words(time).iter().any(|word| ["total", "sum"].contains(&&*word.to_lowercase()));
-        warnings.extend(self.doubts.counts(time).filter(|_| totals));
+        warnings.extend(self.doubts.counts(&self.roles.times[0].name));
         let names = &self.roles.choice;
         warnings.extend(
             names

@@ -127,17 +127,16 @@ impl Doubts {
         Ok(())
     }
 
-    /// Returns a sentence for each column that counts the runs in the times of the column `total`.
-    pub fn counts(&self, total: &str) -> impl Iterator<Item = String> {
-        let counts = |watched: &&Watched| {
-            let is_count = watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
-            is_count && (watched.has_many || watched.values.len() > 1)
-        };
-        let sentence = |watched: &Watched| {
-            let (name, total) = (quoted(&watched.name), quoted(total));
-            format!("rows differ in {name}: if {total} is a total of so many runs, divide it first")
-        };
-        self.columns.iter().filter(counts).map(sentence)
+    /// Returns a sentence for each column that counts the runs in the times of the column `time`, if its name is that of a total.
+    pub fn counts(&self, time: &str) -> impl Iterator<Item = String> {
+        let is_total = words(time).iter().any(|word| ["total", "sum"].contains(&&*word.to_lowercase()));
+        let differs = |watched: &Watched| watched.has_many || watched.values.len() > 1;
+        let is_count =
+            |watched: &Watched| watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
+        let counts = self.columns.iter().filter(move |of| is_total && is_count(of) && differs(of));
+        counts.map(move |Watched { name, .. }| {
+            format!("rows differ in {name}: if {} is a total of so many runs, divide it first", quoted(time))
+        })
     }
 
     /// Returns a sentence about what explains most of how far times differ from others of their input and choice. `free` is the number of

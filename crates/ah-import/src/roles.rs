@@ -322,12 +322,11 @@ impl<'a> Finder<'a> {
         let is_other =
             |name: &&String| words::is_label(name) || matches!(Named::of(name), Named::Question(_));
         let odd: Vec<&String> = others.iter().filter(is_other).collect();
-        let found = match (statistics.is_empty(), odd.is_empty()) {
-            (false, _) => format!("statistics of one: {}", listed(statistics)),
-            (true, false) => format!("what may be no choices: {}", listed(odd)),
-            (true, true) => String::new(),
-        };
-        if self.params.choice.is_empty() && !found.is_empty() {
+        if self.params.choice.is_empty() && !(statistics.is_empty() && odd.is_empty()) {
+            let found = match &statistics[..] {
+                [] => format!("what may be no choices: {}", listed(odd)),
+                statistics => format!("statistics of one: {}", listed(statistics)),
+            };
             let expected = "a column of times for each choice (name these with --choice)";
             return Err(Error::parameter("wide", expected, found));
         }

@@ -523,7 +523,7 @@ fn a_total_of_different_numbers_of_runs_is_pointed_out() {
         })
     };
     let warnings = read(&folder, &table(&folder, &text("Total Time (ns)"), "Total Time (ns)")).1;
-    assert_snapshot!(warnings.join("\n"), @r#"rows differ in "Instances": if "Total Time (ns)" is a total of so many runs, divide it first"#);
+    assert_snapshot!(warnings.join("\n"), @r#"rows differ in Instances: if "Total Time (ns)" is a total of so many runs, divide it first"#);
     assert_eq!(read(&folder, &table(&folder, &text("Avg (ns)"), "Avg (ns)")).1, Vec::<String>::new());
 }
 
@@ -541,7 +541,7 @@ fn a_column_without_a_role_that_changes_the_times_is_pointed_out() {
     assert_eq!((warnings("block", 1.01), warnings("run", 1.4)), (String::new(), String::new()));
     // Better on some inputs and worse on others, as in a grid.
     let row = |n: u32, way: &str, ms: f64| {
-        let factor = if n % 2 == 0 { 1.3 } else { 0.8 };
+        let factor = if n.is_multiple_of(2) { 1.3 } else { 0.8 };
         format!("{n},{way},64,{ms}\n{n},{way},128,{}", ms * factor)
     };
     for (column, is_said) in [("block", true), ("threads", true), ("run", false)] {

@@ -15,6 +15,7 @@ use crate::preset::Preset;
 use crate::quantity::Quantity;
 use crate::table::Table;
 use crate::times::TimeRules;
+use crate::unit::Unit;
 use crate::words;
 
 /// What is expected where nothing says what the numbers are.
@@ -148,10 +149,14 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
     if params.wide {
         // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
+        let of_all = found.iter().all(|(_, named)| *named == found[0].1).then(|| &found[0].1);
         let names = listed(&|named| matches!(named, Named::Quantity(_)));
-        return match names.is_empty() || params.higher_is_better || rows_have_units {
-            true => Ok(None),
-            false => unit(format!("none, and columns {names}")),
+        return match of_all {
+            _ if names.is_empty() || params.higher_is_better || rows_have_units => Ok(None),
+            Some(Named::Quantity(Quantity::Time(unit))) if *unit != Unit::S => {
+                Ok(Some(Quantity::Time(*unit)))
+            }
+            _ => unit(format!("none, and columns {names}")),
         };
     }
     let Some((_, first)) = found.first() else { return Ok(None) };
@@ -300,7 +305,7 @@ impl<'a> Finder<'a> {
             }),
         );
         if features.is_empty() {
-            return Err(self.missing("features", "the columns that are known when choosing (or --set)"));
+            return Err(self.missing("features", "the columns that are known when choosing (or --set, or --name-pattern, which makes columns of a name)"));
         }
         if let Some(taken) = features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str())) {
             let expected = "other names than those of the log's own columns; rename it in the table";

@@ -49,7 +49,7 @@ fn misspelt_columns_are_answered_with_the_similar_one() {
     params.time.clear();
     assert_snapshot!(folder.error(&params), @r#"time: expected the column of the times, found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
     (params.time, params.features) = (names("ms"), Vec::new());
-    assert_snapshot!(folder.error(&params), @r#"features: expected the columns that are known when choosing (or --set), found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
+    assert_snapshot!(folder.error(&params), @r#"features: expected the columns that are known when choosing (or --set, or --name-pattern, which makes columns of a name), found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
     params.features = names("M,BLOCK_M");
     assert_snapshot!(folder.error(&params), @r#"features: expected columns that are not the choice or its time, found "BLOCK_M""#);
 }
@@ -275,9 +275,13 @@ fn each_row_may_name_its_unit() {
     let mut params = folder.table("u.csv", "n,choice,a_ms,b_us\n1,a,2,2000\n");
     (params.features, params.choice, params.time) = (names("n"), names("choice"), names("a_ms,b_us"));
     assert_snapshot!(folder.error(&params), @r#"time: expected columns in one unit (convert the others), found a_ms, b_us"#);
-    let mut params = ImportParams { wide: true, ..folder.table("wide.csv", "n,sort_ns,hash_ns\n1,20,30\n") };
+    let mut params = ImportParams { wide: true, ..folder.table("wide.csv", "n,sgemm_s,dgemm_s\n1,20,30\n") };
     (params.features, params.choice, params.time) = (names("n"), Vec::new(), Vec::new());
-    assert_snapshot!(folder.error(&params), @r#"unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns sort_ns, hash_ns"#);
+    assert_snapshot!(folder.error(&params), @r#"unit: expected the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or --higher-is-better for rates, found none, and columns sgemm_s, dgemm_s"#);
+    let mut params = ImportParams { wide: true, ..folder.table("ns.csv", "n,sort_ns,hash_ns\n1,20,30\n") };
+    (params.features, params.choice, params.time) = (names("n"), Vec::new(), Vec::new());
+    params.output = folder.path("ns.txt");
+    assert!(folder.log(&params).ends_with("1,sort_ns,0.00002\n1,hash_ns,0.00003\n"));
 }
 
 /// An import once replaced `train.txt.partial`, whoever wrote it.

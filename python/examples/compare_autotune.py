@@ -39,7 +39,6 @@ import triton  # noqa: E402
 
 import autoheuristic  # noqa: E402
 from autoheuristic import tools  # noqa: E402
-from autoheuristic.choices import choice_names  # noqa: E402
 from autoheuristic.heuristic import Heuristic  # noqa: E402
 
 START = time.monotonic()
@@ -176,7 +175,7 @@ def geometric_mean(values):
 def autotune(example, count):
     """Tunes some fresh shapes with triton.autotune: its time a new shape, and the loss of its picks."""
     kernel = example.kernel
-    names = dict(zip(choice_names(kernel.configs), kernel.configs))
+    names = dict(zip(kernel.kernel.names, kernel.configs))
     fresh = autoheuristic.Log.read(example.fresh_log)
     tuner = triton.autotune(kernel.configs, kernel.keys)(kernel.fn)
     seconds, slowdowns = [], []

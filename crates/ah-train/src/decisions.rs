@@ -68,8 +68,11 @@ pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
     let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
     let first = leaf.ranking.iter().find(|ranked| ranked.allowed).filter(|_| call_site.names_choices());
+    // Where a choice cannot run everywhere, code asks whether it can.
+    let may_lack = |choice: ChoiceId| Some(choice) != model.fallback && model.eligible.contains_key(&choice);
     let is_one = model.boosters.is_empty()
         && model.costs.is_none()
+        && !choice.is_some_and(may_lack)
         && first.is_none_or(|first| Some(first.choice) == choice);
     choice.filter(|_| is_one).map(|choice| model.choice_name(choice))
 }

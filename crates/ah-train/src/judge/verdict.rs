@@ -152,8 +152,13 @@ impl Verdict {
         let is_safe = comparison.best_single.metrics.over_limit <= risk;
         let rivals = [of_fallback, comparison.single];
         let rivals = rivals.into_iter().take(if is_safe { 2 } else { 1 });
+        let known: Vec<_> = rivals.filter_map(|over| Some((over, gain(&evaluation.judged, over)?))).collect();
+        // `A, else B` is no advice for a program that cannot tell where A runs: the heuristic knows that.
+        let names_choices = prepared.plan.call_site.names_choices();
+        let can_follow = |single: &SingleChoice| names_choices || single.second.is_none();
+        let is_any = known.iter().any(|(single, _)| can_follow(single));
+        let known = known.into_iter().filter(|(single, _)| !is_any || can_follow(single));
         // The rival that does best here.
-        let known = rivals.filter_map(|over| Some((over, gain(&evaluation.judged, over)?)));
         let Some((single, found)) = known.min_by(|a, b| a.1.times.total_cmp(&b.1.times)) else {
             return always(Advice::MeasureMore, Reason::Untimed, of_fallback, None);
         };

@@ -264,3 +264,31 @@ fn a_program_reads_the_verdict() {
     let model = ah_model::Model::read(&run.path("model.json")).unwrap();
     assert_eq!(&model.provenance.metrics["verdict"], verdict);
 }
+
+/// Above 11 GB `new` does not fit. "Always take new" would fail there, and so would "new, and old where new has no time" for a program
+/// that cannot tell: the heuristic can.
+#[test]
+fn a_choice_that_cannot_run_everywhere_is_not_taken_always() {
+    for failed in ["", "inf"] {
+        let mut text = String::from(
+            r#"{"name": "x", "device_capa": [0, 0], "numerical_features": ["n", "gb"], "categorical_features": [], "autoheuristic_rs": {"fallback": ["old"]}}
+n,gb,choice,feedback
+"#,
+        );
+        for i in 0..400_u32 {
+            let (n, gb) = (i * 7919 % 10_007, f64::from(i * 31 % 397) / 25.0);
+            let _ = writeln!(text, "{n},{gb},old,{}", 3.0 + f64::from(n) / 1e4);
+            match (gb <= 11.0, failed) {
+                (true, _) => _ = writeln!(text, "{n},{gb},new,{}", 2.0 + f64::from(n) / 1e4),
+                (false, "") => {}
+                (false, failed) => _ = writeln!(text, "{n},{gb},new,{failed}"),
+            }
+        }
+        let run = Run::new();
+        run.write("train.txt", text);
+        for target in ["rust", "python"] {
+            let (text, _) = run.learns(&["train.txt", "--target", target]);
+            assert!(text.starts_with("Take T, which chooses among 2 choices "), "{failed:?} {text}");
+        }
+    }
+}

@@ -126,11 +126,10 @@ fn names_units(column: &str) -> bool {
 fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Result<Option<Quantity>, Error> {
     let found: Vec<(&str, Named)> =
         times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
-    let quantities = || found.iter().filter(|(_, named)| matches!(named, Named::Quantity(_)));
-    let differ = |(_, named): &(&str, Named)| quantities().next().is_some_and(|(_, first)| first != named);
-    if quantities().any(differ) && !rows_have_units {
+    let quantities: Vec<_> = found.iter().filter(|(_, named)| matches!(named, Named::Quantity(_))).collect();
+    if quantities.iter().any(|(_, named)| *named != quantities[0].1) && !rows_have_units {
         let field = if params.wide { "wide" } else { "time" };
-        let found = listed(quantities().map(|(name, _)| name));
+        let found = listed(quantities.iter().map(|(name, _)| name));
         return Err(Error::parameter(field, "columns in one unit (convert the others)", found));
     }
     if let Some(unit) = params.unit {
@@ -147,20 +146,21 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     };
     let unit = |found: String| Err(Error::parameter("unit", UNITS, found));
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
+    let Some((_, first)) = found.first() else { return Ok(None) };
+    let are_alike = found.iter().all(|(_, named)| named == first);
     if params.wide {
-        // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
-        let of_all = found.iter().all(|(_, named)| *named == found[0].1).then(|| &found[0].1);
-        let names = listed(&|named| matches!(named, Named::Quantity(_)));
-        return match of_all {
-            _ if names.is_empty() || params.higher_is_better || rows_have_units => Ok(None),
-            Some(Named::Quantity(Quantity::Time(unit))) if *unit != Unit::S => {
-                Ok(Some(Quantity::Time(*unit)))
+        if quantities.is_empty() || params.higher_is_better || rows_have_units {
+            return Ok(None);
+        }
+        return match first {
+            // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
+            Named::Quantity(time @ Quantity::Time(unit)) if are_alike && *unit != Unit::S => {
+                Ok(Some(time.clone()))
             }
-            _ => unit(format!("none, and columns {names}")),
+            _ => unit(format!("none, and columns {}", listed(&|named| matches!(named, Named::Quantity(_))))),
         };
     }
-    let Some((_, first)) = found.first() else { return Ok(None) };
-    if found.iter().any(|(_, named)| named != first) && !rows_have_units {
+    if !are_alike && !rows_have_units {
         return unit(format!("none, and columns {}", listed(&|named| *named != Named::Nothing)));
     }
     let column = quoted(&times[0].name);
@@ -305,7 +305,9 @@ impl<'a> Finder<'a> {
             }),
         );
         if features.is_empty() {
-            return Err(self.missing("features", "the columns that are known when choosing (or --set, or --name-pattern, which makes columns of a name)"));
+            let expected = "the columns that are known when choosing (or --set, or --name-pattern, which makes columns of a \
+                            name)";
+            return Err(self.missing("features", expected));
         }
         if let Some(taken) = features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str())) {
             let expected = "other names than those of the log's own columns; rename it in the table";

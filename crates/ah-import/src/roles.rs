@@ -127,10 +127,10 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
     let found: Vec<(&str, Named)> =
         times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
     let quantities: Vec<_> = found.iter().filter(|(_, named)| matches!(named, Named::Quantity(_))).collect();
+    let named_units = || listed(quantities.iter().map(|(name, _)| name));
     if quantities.iter().any(|(_, named)| *named != quantities[0].1) && !rows_have_units {
         let field = if params.wide { "wide" } else { "time" };
-        let found = listed(quantities.iter().map(|(name, _)| name));
-        return Err(Error::parameter(field, "columns in one unit (convert the others)", found));
+        return Err(Error::parameter(field, "columns in one unit (convert the others)", named_units()));
     }
     if let Some(unit) = params.unit {
         return Ok(Some(Quantity::Time(unit)));
@@ -141,9 +141,6 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
         let found = format!("{}, and {word} says how far times differ", quoted(name));
         return Err(Error::parameter("time", expected, found));
     }
-    let listed = |is_one: &dyn Fn(&Named) -> bool| {
-        listed(found.iter().filter(|(_, named)| is_one(named)).map(|(name, _)| name))
-    };
     let unit = |found: String| Err(Error::parameter("unit", UNITS, found));
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
     let Some((_, first)) = found.first() else { return Ok(None) };
@@ -157,11 +154,12 @@ fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Resu
             Named::Quantity(time @ Quantity::Time(unit)) if are_alike && *unit != Unit::S => {
                 Ok(Some(time.clone()))
             }
-            _ => unit(format!("none, and columns {}", listed(&|named| matches!(named, Named::Quantity(_))))),
+            _ => unit(format!("none, and columns {}", named_units())),
         };
     }
     if !are_alike && !rows_have_units {
-        return unit(format!("none, and columns {}", listed(&|named| *named != Named::Nothing)));
+        let named = found.iter().filter(|(_, named)| *named != Named::Nothing);
+        return unit(format!("none, and columns {}", listed(named.map(|(name, _)| name))));
     }
     let column = quoted(&times[0].name);
     match first {

@@ -53,7 +53,7 @@ follow examples/faer_qr/train.txt.gz QrBlocking examples/faer_qr/qr_blocking --m
 follow examples/nearest_neighbors/train.txt.gz nearest_neighbors examples/nearest_neighbors/nearest_neighbors.py \
   --target python --max-risk none --size smallest
 follow examples/numpy_isin/train.txt.gz isin_way examples/numpy_isin/isin_way.py \
-  --target python --learner cost_tree --max-leaves 16 --max-risk 0.03 --feature-ns n=25,tests=25,span=0,itemsize=25
+  --target python --learner cost_tree --max-leaves 6 --max-risk 0.005 --max-slowdown 1.5 --feature-ns n=25,tests=25,span=0,itemsize=25
 follow examples/inductor_reduction/train.txt.gz reduction_way examples/inductor_reduction/reduction_way.py \
   --target python --optimization examples/inductor_reduction/reduction.toml
 follow examples/arrow_selection/train.txt.gz selection_strategy examples/arrow_selection/selection_strategy.rs \

@@ -18,7 +18,7 @@ for line in sys.stdin:
 
     if request["request"] == "describe":
         answer(protocol=1, name="isin", choices=WAYS, fallback=["today"], can=["draw", "check"],
-               eligible={"table": ELIGIBLE}, feature_ms={name: 0.0 if name == "span" else READ for name in FEATURES},
+               eligible=ELIGIBLE, feature_ms={name: 0.0 if name == "span" else READ for name in FEATURES},
                features=[{"name": name, "kind": "numerical", "integer": True} for name in FEATURES])
     elif request["request"] == "draw":
         answer(context=draw(np.random.default_rng(request["seed"])))

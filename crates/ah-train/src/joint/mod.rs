@@ -111,7 +111,8 @@ fn may_promise(dataset: &Dataset) -> bool {
 }
 
 /// Returns the choices that were added to the log later, with the number of inputs that time them: less than half, but nearly all time
-/// all others, and no bounds on the features say where they can run.
+/// all others, which are at least as many, and no bounds on the features say where they can run. Where most choices lack times, each may
+/// run on some inputs alone: on PyTorch's log of mm (A100), estimates for 14 of its 175 choices lost 7.7 instead of 1.0 %.
 fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
     let (table, inputs) = (&dataset.table, &dataset.usable);
     let mut counts = vec![0_usize; table.choices.len()];
@@ -119,7 +120,7 @@ fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
     let (mut late, others): (Vec<(ChoiceId, usize)>, _) =
         (0..).map(ChoiceId).zip(counts).partition(|(_, count)| 2 * count < inputs.len());
     let missing: usize = others.iter().map(|(_, count)| inputs.len() - count).sum();
-    if missing as f64 > SPARSE * (inputs.len() * others.len()) as f64 {
+    if late.len() > others.len() || missing as f64 > SPARSE * (inputs.len() * others.len()) as f64 {
         return Vec::new();
     }
     late.retain(|(choice, _)| !table.is_rare(*choice) && !dataset.is_bounded(*choice));

@@ -216,6 +216,20 @@ fn a_choice_that_was_added_later_is_learned_from_a_few_times() {
     assert!(with_fallback.warnings.iter().any(warns), "{:?}", with_fallback.warnings);
 }
 
+/// Where most choices lack times, as in PyTorch's logs of `mm`, each may run on some inputs alone.
+#[test]
+fn most_choices_are_not_added_later() {
+    let (folder, mut random) = (tempfile::tempdir().unwrap(), Pcg64::seed_from_u64(11));
+    let tiles: Vec<Tile> = Tile::all().iter().step_by(29).copied().collect();
+    let mut log = Product::new(&tiles);
+    for (at, shape) in shapes(200, &mut random).into_iter().enumerate() {
+        let timed = tiles.iter().enumerate().filter(|(choice, _)| *choice < 2 || choice % 4 == at % 4);
+        timed.for_each(|(_, tile)| log.add(shape, tile, tile.time(shape) / 1000.0));
+    }
+    let trained = learn(log.write(&folder, "log.txt"));
+    assert!(trained.held_out.evaluation.comparison.timed.is_none(), "{:?}", trained.warnings);
+}
+
 /// The names of these choices have no tiles, so no formula estimates the new one.
 #[test]
 fn a_choice_that_was_added_later_and_is_not_estimated_is_named() {

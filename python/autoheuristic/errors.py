@@ -36,7 +36,14 @@ def of_author(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 
 def shown(error: Exception) -> str:
     """Returns what to say about an error: its kind too, unless it is one of ours."""
-    return str(error) if isinstance(error, AutoHeuristicError) else f"{type(error).__name__}: {error}"[:500]
+    if isinstance(error, AutoHeuristicError):
+        return str(error)
+    while isinstance(error.__cause__, type(error)):  # Triton's compiler raises again at each call of a function.
+        error = error.__cause__
+    text = str(error)
+    if getattr(error, "error_message", None) and "\n" in text:  # It quotes the kernel between the place and the reason.
+        text = f"{text.splitlines()[0]} {error.error_message}"
+    return f"{type(error).__name__}: {text}"[:500]
 
 
 class LogError(AutoHeuristicError):

@@ -592,11 +592,11 @@ def test_identity_does_not_depend_on_the_order_of_configurations(kernel, device)
 @pytest.mark.parametrize(("advice", "runs"), [("take", 1), ("always_take", 1), ("measure_more", 2)])
 def test_without_a_gain_the_best_single_configuration_is_installed(tmp_path, monkeypatch, advice, runs):
     fake = tmp_path / "ah-train"
-    first = json.dumps({"summary": "The verdict.\n", "verdict": {"advice": advice}})
-    single = json.dumps({"summary": "Always take b: no heuristic pays.\n", "verdict": {"advice": "always_take"}})
+    first = json.dumps({"summary": "The verdict.\n", "verdict": {"advice": advice, "choices": ["b"]}})
+    single = json.dumps({"summary": "Always take b.\n", "verdict": {"advice": "always_take", "choices": ["b"]}})
     fake.write_text(
         '#!/bin/sh\necho "$@" >> calls\n'
-        f"case \"$*\" in *--max-leaves*) cat <<'E'\n{single}\nE\n;; *) cat <<'E'\n{first}\nE\n;; esac\n"
+        f"case \"$*\" in *'--learner cost_tree --max-leaves 1'*) cat <<'E'\n{single}\nE\n;; *) cat <<'E'\n{first}\nE\n;; esac\n"
         'while [ "$1" != --out ]; do shift; done; echo "# written" > "$2/x_prune.py"\n'
     )
     fake.chmod(0o755)
@@ -604,7 +604,7 @@ def test_without_a_gain_the_best_single_configuration_is_installed(tmp_path, mon
     monkeypatch.setattr(learn, "tool", lambda name: str(fake))
     message, code = learn.heuristic_of(tmp_path / "x.txt", tmp_path / "x.py", "x", [], tmp_path / "x", "\nSOURCE = '5'")
     assert code == 0 and message.startswith("The verdict.")
-    assert ("Until then" in message) == (runs == 2) == ("Always take b" in message)
+    assert ("Until then the heuristic always takes b." in message) == (runs == 2)
     assert (tmp_path / "x.py").read_text() == "# written\n\nSOURCE = '5'"
     calls_made = (tmp_path / "calls").read_text().splitlines()
-    assert len(calls_made) == runs and ("--max-leaves 1" in calls_made[-1]) == (runs == 2)
+    assert len(calls_made) == runs and ("--learner cost_tree --max-leaves 1" in calls_made[-1]) == (runs == 2)

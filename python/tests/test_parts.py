@@ -15,7 +15,7 @@ from autoheuristic.attachment.settings import Identity
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
-from autoheuristic.errors import ConfigError, FeatureError
+from autoheuristic.errors import ConfigError, FeatureError, shown
 from autoheuristic.features import Features, Memory
 from autoheuristic.kernel import Call, source_hash
 
@@ -299,3 +299,23 @@ def test_the_hash_follows_the_text_and_what_it_uses():
     assert source_hash(module("\n\nUNUSED = 1\n" + KERNELS).kernel) == first, "lines above do not count"
     for old, new in [("x + 1", "x + 2"), ("SIZE = 5", "SIZE = 6"), ("+ SIZE", "- SIZE")]:
         assert source_hash(module(KERNELS.replace(old, new)).kernel) != first, new
+
+
+# Errors
+
+
+class CompilationError(Exception):
+    """Laid out as Triton's, whose text quotes the kernel."""
+
+    def __init__(self, place, reason):
+        super().__init__(f"at {place}:\n    for k in range(K):\n        x = f(k)\n            ^\n{reason}")
+        self.error_message = reason
+
+
+def test_an_error_of_the_compiler_is_its_place_and_reason_on_one_line():
+    inner = CompilationError("3:8", "'constexpr' object has no attribute 'to'")
+    assert shown(inner) == "CompilationError: at 3:8: 'constexpr' object has no attribute 'to'"
+    outer = CompilationError("30:15", None)
+    outer.__cause__ = inner
+    assert shown(outer) == shown(inner)
+    assert shown(ValueError("two\nlines")) == "ValueError: two\nlines"

@@ -13,6 +13,7 @@ use crate::params::Params;
 #[derive(Parser)]
 #[command(
     args_conflicts_with_subcommands = true,
+    args_override_self = true,
     subcommand_negates_reqs = true,
     after_help = TRAIN_EXAMPLES,
     mut_arg("verbose", |arg| arg.help("Print details of a training: all settings, and the evidence for the promise"))

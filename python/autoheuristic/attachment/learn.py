@@ -51,7 +51,7 @@ def heuristic_of(
         ConfigError: A tool is missing.
     """
     message = ""
-    for more in ((), ("--max-leaves", "1")):
+    for more in ((), ("--learner", "cost_tree", "--max-leaves", "1")):
         with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
             command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words, *more]
             command += ["--model", f"{model}.model.json", "--out", folder, "--json"]
@@ -67,8 +67,10 @@ def heuristic_of(
             few = said.rpartition("error: ")[2].partition(";")[0]
             return few if done.returncode == TOO_SMALL else said, done.returncode
         figures = json.loads(done.stdout)
-        summary = figures["summary"].strip()
-        message += f"\nUntil then the heuristic is one configuration. {summary.splitlines()[0]}" if more else summary
+        if more:
+            message += f"\nUntil then the heuristic always takes {', else '.join(figures['verdict']['choices'])}."
+        else:
+            message = figures["summary"].strip()
         if figures["verdict"]["advice"] != "measure_more":
             break
     return message, 0

@@ -41,6 +41,18 @@ fn trees_have_at_most_as_many_leaves_as_asked_for() {
 }
 
 #[test]
+fn a_program_that_adds_flags_to_a_users_has_the_last_word() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    let users = ["--max-risk", "none", "--learner", "boosted", "--max-leaves", "9", "--target", "python"];
+    let added = ["--learner", "cost_tree", "--max-leaves", "1", "--target", "c"];
+    let (leaves, figures) = learn(&run, &[&users[..], &added].concat());
+    let settings = &figures["parameters"]["settings"];
+    assert_eq!((leaves, &settings["learner"]["value"]), (1, &"cost_tree".into()));
+    assert_eq!(settings["target"]["value"], serde_json::json!(["python", "c"]));
+}
+
+#[test]
 fn the_smallest_tree_within_a_share_is_no_larger_and_the_same_whatever_the_threads() {
     let run = Run::new();
     run.write("train.txt", log(400));

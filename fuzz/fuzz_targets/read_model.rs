@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         };
         let values: Vec<Value> = model.features.base().features().iter().enumerate().map(value).collect();
         let scalars: Vec<Scalar<'_>> = values.iter().map(Value::as_scalar).collect();
-        let own = model.decide(&values, |choice| choice.index() != turn).ok().map(|r| r.choice.index());
+        let own = model.decide(&values, |choice| choice.index() != turn).ok().map(|choice| choice.index());
         assert_eq!(loaded.decide(&scalars, &|choice| choice != turn).ok(), own);
         let _ = loaded.ranked(&scalars, &mut |choice| assert!(choice < model.choices.len()));
         let _ = loaded.decide(&scalars[..scalars.len() / 2], &|_| true);

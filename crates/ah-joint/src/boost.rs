@@ -54,13 +54,7 @@ impl Boosting {
         columns.iter_mut().for_each(|column| column.worth = self.new_column);
         // Without columns, as where every feature is constant, no tree can split.
         let trees = if columns.is_empty() { 0 } else { self.trees };
-        let limits = Limits {
-            depth: self.max_depth,
-            leaves: self.max_leaves,
-            rows: self.min_samples_leaf,
-            gain: 1e-4,
-            shrinkage: 0.0,
-        };
+        let limits = Limits { depth: self.max_depth, leaves: self.max_leaves, rows: self.min_samples_leaf };
         let tree = |number: u64| {
             errors.centre();
             let draw = seed.wrapping_add(number);

@@ -5,8 +5,7 @@
 //!
 //! `gain = |qL|²/nL + |qR|²/nR − |q|²/n`
 //!
-//! q is the sum of the numbers of a node's rows and n the sum of their weights, each increased by a shrinkage. The leaf whose split
-//! gains most is split next (Shi, "Best-first decision tree learning", 2007).
+//! q is the sum of the numbers of a node's rows and n the sum of their weights. The leaf whose split gains most is split next (Shi, "Best-first decision tree learning", 2007).
 //!
 //! Sums are whole numbers, so they depend neither on the order of the rows nor on the threads, and equal partitions have equal gains
 //! in every column.
@@ -26,6 +25,8 @@ const NUMBER_BITS: u32 = 16;
 const WEIGHT_BITS: u32 = 24;
 /// The numbers of a row are padded to a multiple of this, so that loops over them use the registers of every processor.
 const LANES: usize = 4;
+/// A split must gain more than this share of its node's variance.
+const LEAST_GAIN: f64 = 1e-4;
 /// From this number of rows × columns on, all threads search the columns of a node.
 const PARALLEL: usize = 50_000;
 
@@ -60,10 +61,6 @@ pub struct Limits {
     pub leaves: usize,
     /// Fewest rows in a leaf.
     pub rows: usize,
-    /// A split must gain more than this share of its node's variance.
-    pub gain: f64,
-    /// The weights of each side count as increased by this.
-    pub shrinkage: f64,
 }
 
 /// The splits of a tree. The root comes first, children come behind their parent, and a right child follows its left one.
@@ -285,7 +282,7 @@ impl Growth<'_> {
             found.iter().flatten().copied().reduce(|a, b| if worth(&b) > worth(&a) { b } else { a })?;
         let columns = columns.into_iter().zip(&found).filter(|(_, found)| found.is_some());
         let columns = columns.map(|(column, _)| column).collect();
-        let is_enough = best.gain > self.limits.gain * totals.deviation && best.gain > 0.0;
+        let is_enough = best.gain > LEAST_GAIN * totals.deviation && best.gain > 0.0;
         is_enough.then_some(OpenLeaf { best, node, depth, rows, columns })
     }
 
@@ -304,7 +301,7 @@ impl Growth<'_> {
             add(&mut sums[code * width..][..width], self.sample.row(row));
         }
         let least = self.limits.rows.max(1);
-        let share = |square: f64, weight: u64| square / (weight as f64 + self.limits.shrinkage);
+        let share = |square: f64, weight: u64| square / weight as f64;
         let whole = share(totals.whole, totals.weight);
         let mut best = Node { column, gain: f64::NEG_INFINITY, ..Node::default() };
         // The rows move from right to left, code by code.

@@ -7,8 +7,6 @@ use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
-use std::time::Duration;
 
 /// Longer chains of symbolic links are refused, as Linux does.
 const MAX_LINKS: usize = 40;
@@ -19,27 +17,7 @@ pub const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The path of standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// How long to wait for a program to open the other end of a named pipe.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Opens a file for reading. A named pipe to which no program writes within `patience` is an error.
-fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
-    #[cfg(unix)]
-    if fs::metadata(path)?.file_type().is_fifo() {
-        let (send, opened) = mpsc::channel();
-        let pipe = path.to_owned();
-        // The system call waits for a writer without limit, so another thread makes it.
-        std::thread::spawn(move || send.send(File::open(pipe)));
-        return opened.recv_timeout(patience).unwrap_or_else(|_| {
-            let why = "it is a pipe that no program writes to; start the writer first, or give a file";
-            Err(io::Error::new(ErrorKind::TimedOut, why))
-        });
-    }
-    File::open(path)
-}
-
-/// Opens a file for reading once; `-` is standard input. Gzip is recognized by its first bytes, not by the file's name, and unpacked. A
-/// named pipe that no program writes to is an error after five seconds.
+/// Opens a file for reading once; `-` is standard input. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
 ///
 /// # Errors
 /// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
@@ -51,7 +29,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
         let why = "it is a directory; give the file inside it";
         return Err(io::Error::new(ErrorKind::IsADirectory, why));
     }
-    let file = open_within(path, PATIENCE)?;
+    let file = File::open(path)?;
     #[cfg(unix)]
     if file.metadata()?.file_type().is_char_device() && path != Path::new("/dev/null") {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device; give a file or a pipe"));
@@ -215,25 +193,6 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).expect("still there"), b"one");
         assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
-    }
-
-    #[test]
-    fn a_pipe_needs_a_writer() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let pipe = folder.path().join("pipe");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
-        assert!(made.success());
-        let error = open_within(&pipe, Duration::from_millis(50)).expect_err("no writer");
-        assert_eq!(error.kind(), ErrorKind::TimedOut);
-        // The first thread still waits and would take the writer, so this is another pipe.
-        let pipe = folder.path().join("written");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-        let writer = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || fs::write(pipe, "text")
-        });
-        assert_eq!(read_text(&pipe, 1).expect("text"), "text");
-        writer.join().expect("a thread").expect("written");
     }
 
     #[test]

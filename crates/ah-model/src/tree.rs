@@ -12,13 +12,11 @@
 //!   split at [`MISSING`] separates missing values from all others. The missing value of a categorical feature is
 //!   the category `""`.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ah_decide::Ranked;
 
 use crate::choice::ChoiceId;
-use crate::row::Row;
 use crate::unsure::Unsure;
 
 /// A node of a [`Tree`].
@@ -89,9 +87,6 @@ pub struct Leaf {
     pub samples: u64,
     /// Choices, best first.
     pub ranking: Vec<RankedChoice>,
-    /// The least and greatest value of each logged feature among the training inputs; `None` for
-    /// categories. Empty if unknown.
-    pub ranges: Vec<Option<(f64, f64)>>,
 }
 
 /// A choice in a leaf's ranking, with its evidence from the leaf's training inputs.
@@ -129,20 +124,6 @@ impl RankedChoice {
 }
 
 impl Leaf {
-    /// Returns the logged features that are outside the leaf's ranges, each with its value and its range. An undefined
-    /// number is outside if `missing` lacks its slot.
-    pub fn outside<'a>(
-        &'a self,
-        row: &'a (impl Row + ?Sized),
-        missing: &'a BTreeSet<usize>,
-    ) -> impl Iterator<Item = (usize, f64, (f64, f64))> + 'a {
-        let ranges = self.ranges.iter().enumerate().filter_map(|(slot, range)| Some((slot, (*range)?)));
-        let values = ranges.map(|(slot, range)| (slot, row.number(slot), range));
-        values.filter(|(slot, value, (least, greatest))| {
-            !((least..=greatest).contains(&value) || value.is_nan() && missing.contains(slot))
-        })
-    }
-
     /// Returns a choice with its evidence, if the leaf ranks it.
     pub fn ranked(&self, choice: ChoiceId) -> Option<&RankedChoice> {
         self.ranking.iter().find(|r| r.choice == choice)

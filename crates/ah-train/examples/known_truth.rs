@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use ah_model::{Model, PromiseMode, Value};
+use ah_model::{Model, Value};
 use ah_train::{MaxRisk, Params, train};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -385,8 +385,7 @@ impl Run {
             max_risk: target.map(MaxRisk::Share),
             max_slowdown: Some(LIMIT),
             weights: (case == Case::Weights).then_some(weights),
-            promise: (case == Case::Dimensions).then_some(PromiseMode::ByDimensions),
-            dimensions: if case == Case::Dimensions {
+            group: if case == Case::Dimensions {
                 ["x0", "x1", "x2"].map(str::to_owned).to_vec()
             } else {
                 Vec::new()
@@ -429,7 +428,7 @@ fn taken(case: Case, model: &Model, input: &Input) -> usize {
         false => Value::Number(*x),
     };
     let values: Vec<Value> = input.features.iter().enumerate().map(value).collect();
-    let decided = model.decide(&values, |_| true).map(|ranked| ranked.choice).ok().or(model.fallback);
+    let decided = model.decide(&values, |_| true).ok().or(model.fallback);
     decided.and_then(|choice| model.choice_name(choice)[1..].parse().ok()).unwrap_or(0)
 }
 

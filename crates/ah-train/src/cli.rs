@@ -241,11 +241,10 @@ mod tests {
     use super::*;
     use crate::plan::{MAX_DEPTH, usual};
     use crate::promise::calibrate::DEFAULT_SHARES;
-    use ah_model::PromiseMode;
 
     #[test]
     fn the_help_prints_the_defaults_that_are_used() {
-        let used = serde_json::json!(usual(PromiseMode::CrossFitted, Some(DEFAULT_SHARES[0])));
+        let used = serde_json::json!(usual(Some(DEFAULT_SHARES[0])));
         let mut compared = Vec::new();
         for arg in Cli::command().get_arguments() {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();

@@ -19,8 +19,6 @@ pub struct JudgedInput {
     pub saved: f64,
     /// The model's choice for a program that does not list its choices. PyTorch's own always do.
     pub plain: PlainPick,
-    /// True if a feature is outside the range of its leaf's training inputs.
-    pub outside: bool,
     /// What asking adds to the run of this input.
     pub overhead: Overhead,
 }
@@ -59,7 +57,7 @@ impl JudgedInput {
     /// Returns the decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
         let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));
-        Self { input, ranking, saved: 0.0, plain, outside: false, overhead: Overhead::default() }
+        Self { input, ranking, saved: 0.0, plain, overhead: Overhead::default() }
     }
 }
 
@@ -132,11 +130,9 @@ pub fn decide(
                 .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,
         };
-        let outside =
-            model.leaf(&values).is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
         // Where no leaf is reached, the mean of all paths.
         let overhead = reached.map_or(mean, |reached| by_node[nodes[reached.leaf]]);
-        JudgedInput { input, ranking, saved, plain, outside, overhead }
+        JudgedInput { input, ranking, saved, plain, overhead }
     };
     inputs.iter().map(judge).collect()
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_model::{Objective, PromiseMode, Purpose, Target, named};
+use ah_model::{Objective, Purpose, Target, named};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -65,8 +65,7 @@ pub struct Params {
     /// Learn without this logged feature; can be given more than once.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE"))]
     pub exclude: Vec<String>,
-    /// Hold out single inputs, or all inputs of the same dimensions together, or judge each device as if it had never
-    /// been measured [default: input].
+    /// Hold out single inputs, or all inputs of the same dimensions together [default: input].
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub test_split: Option<SplitBy>,
     /// The seed of all splits [default: 0].
@@ -76,10 +75,6 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long))]
     #[serde(skip)]
     pub skip_bad_rows: bool,
-    /// Features of the device that inputs get, also if the logs are of one device.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    #[serde(skip)]
-    pub device_features: Vec<String>,
     /// A file with the weights of inputs. Each line holds an input's features joined by commas, a tab, and how often the
     /// input occurs.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
@@ -104,9 +99,6 @@ pub struct Params {
     /// large: the program's fallback (`decline`), or what the nearest measured inputs say (`decide`) [default: decline].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", value_parser = one_of(Outside::NAMES)))]
     pub outside: Option<Outside>,
-    /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = one_of(PromiseMode::NAMES)))]
-    pub promise: Option<PromiseMode>,
     /// The runs that a program does with one answer, where it asks once and keeps it, as an inference engine does while it loads a
     /// model: each run pays that share of the decision [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_negative_numbers = true))]
@@ -117,15 +109,9 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN,...|none", value_delimiter = ','))]
     pub group: Vec<String>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out together by
-    /// `--test-split dims`, and calibrated together. Only a file gives these and the next three.
+    /// `--test-split dims`. Only a file gives these, and the choices that are always included.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub dimensions: Vec<String>,
-    /// Learn from the inputs on which this condition holds alone.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    pub row_filter: Option<String>,
-    /// The share of the inputs that is held out for the test; `None`: 0.2.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    pub test_share: Option<f64>,
     /// With `--ranking`, every leaf ranks these choices.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub always_included: Vec<String>,
@@ -311,8 +297,6 @@ pub enum SplitBy {
     /// All inputs of a group together: for the promise, not for the test.
     #[cfg_attr(feature = "cli", value(skip))]
     Groups,
-    /// The same inputs of all devices together; then each device is also judged as if it had never been measured.
-    Device,
 }
 
 /// What a heuristic does far from all measured inputs.

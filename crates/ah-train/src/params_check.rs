@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use ah_model::{Error, PromiseMode};
+use ah_model::Error;
 
 use crate::params::{MaxRisk, Params, Size, SplitBy};
 
@@ -71,15 +71,9 @@ impl Params {
         if let Some(runs) = self.runs_per_decision.filter(|x| !(*x >= 1.0 && x.is_finite())) {
             return wrong("runs_per_decision", "1 or more", runs);
         }
-        if let Some(share) = self.test_share.filter(|x| !(*x > 0.0 && *x < 1.0)) {
-            return wrong("test_share", "a share above 0 and below 1", share);
-        }
         // Groups have a flag of their own.
         if self.test_split == Some(SplitBy::Groups) {
-            return wrong("test_split", "input, dims or device", "groups");
-        }
-        if self.promise == Some(PromiseMode::ByNeighbourhood) {
-            return wrong("promise", "cross-fitted or by-dimensions", "by-neighbourhood");
+            return wrong("test_split", "input or dims", "groups");
         }
         Ok(())
     }

@@ -17,8 +17,6 @@ use crate::setting::{Origin, Settings};
 /// comparisons more than one.
 const WORTH_TESTING: f64 = 0.01;
 
-/// The share of the inputs that is held out for the test.
-pub const TEST_SHARE: f64 = 0.2;
 /// The folds that the search cuts the training part into.
 pub const SEARCH_FOLDS: usize = 5;
 /// The depth limit, where none is asked for.
@@ -35,8 +33,6 @@ pub struct TrainPlan {
     pub seed: u64,
     /// What is held out together.
     pub test_split: SplitBy,
-    /// The share that is held out for the test.
-    pub test_share: f64,
     /// The learner.
     pub learner: LearnerKind,
     /// Most splits on a path of the tree.
@@ -82,15 +78,11 @@ impl TrainPlan {
             // A program that measures several choices itself needs no promise.
             settings.replace(&no_promise(), Origin::Flag);
         }
-        let of_log = Params {
-            promise: dataset.groups.as_ref().map(|_| PromiseMode::ByNeighbourhood),
-            ..Params::default()
-        };
-        settings.add_layer(&of_log, Origin::Log);
-        let promise = given.promise.or(of_log.promise).unwrap_or(PromiseMode::CrossFitted);
+        let by_group = dataset.groups.as_ref().map(|_| PromiseMode::ByGroup);
+        let promise = by_group.unwrap_or(PromiseMode::CrossFitted);
         let looks = default_looks(promise, dataset.count_judging(held_out_together(promise), training));
         let asked = settings.max_risk;
-        settings.add_layer(&usual(promise, looks.first().map(|look| look.share)), Origin::Default);
+        settings.add_layer(&usual(looks.first().map(|look| look.share)), Origin::Default);
         let learner = settings.learner.unwrap_or(LearnerKind::Auto);
 
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
@@ -118,7 +110,6 @@ impl TrainPlan {
             heuristic_name: params.heuristic_name.clone(),
             seed: settings.seed.unwrap_or_default(),
             test_split: settings.test_split.unwrap_or_default(),
-            test_share: settings.test_share.unwrap_or(TEST_SHARE),
             learner,
             max_depth: settings.max_depth.unwrap_or(MAX_DEPTH),
             min_samples_leaf: settings.min_samples_leaf.map_or(usual_leaf, |least| leaf_size(least, inputs)),
@@ -159,14 +150,6 @@ impl TrainPlan {
             self.settings.replace(&kept, Origin::Default);
         }
     }
-
-    /// Returns what folds hold out together where sizes are compared.
-    pub fn split_by(&self) -> SplitBy {
-        match self.promise {
-            PromiseMode::ByDimensions if self.promises() => SplitBy::Dims,
-            _ => SplitBy::Input,
-        }
-    }
 }
 
 /// Returns the layer that makes no promise.
@@ -175,7 +158,7 @@ fn no_promise() -> Params {
 }
 
 /// Returns the layer of the tool.
-pub fn usual(promise: PromiseMode, share: Option<f64>) -> Params {
+pub fn usual(share: Option<f64>) -> Params {
     Params {
         targets: vec![Target::Rust],
         learner: Some(LearnerKind::Auto),
@@ -183,8 +166,6 @@ pub fn usual(promise: PromiseMode, share: Option<f64>) -> Params {
         size: Some(Size::default()),
         test_split: Some(SplitBy::default()),
         seed: Some(0),
-        test_share: Some(TEST_SHARE),
-        promise: Some(promise),
         max_risk: Some(share.map_or(MaxRisk::None, MaxRisk::Share)),
         max_slowdown: Some(MAX_SLOWDOWN),
         outside: Some(Outside::default()),

@@ -9,7 +9,7 @@ use crate::data::{Dataset, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::joint::{self, Completed};
 use crate::params::{Params, SplitBy};
-use crate::plan::{TEST_SHARE, TrainPlan};
+use crate::plan::TrainPlan;
 use crate::search::dependence::{self, Dependence};
 use crate::search::portfolio::{self, Portfolio};
 
@@ -35,10 +35,9 @@ impl Prepared {
     /// # Errors
     /// [`Error`] if the inputs are too few, or settings contradict each other.
     pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, Error> {
-        let share = dataset.settings.test_share.unwrap_or(TEST_SHARE);
         let seed = dataset.settings.seed.unwrap_or_default();
         let by = dataset.settings.test_split.unwrap_or_default();
-        let parts = dataset.hold_out(by, share, seed)?;
+        let parts = dataset.hold_out(by, seed)?;
         let training = &parts.training;
         let completed = joint::complete(&dataset, training, seed)?;
         let timed = completed.as_ref().map(|completed| completed.timed);

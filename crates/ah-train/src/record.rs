@@ -60,7 +60,7 @@ pub fn provenance(
     if let Some(share) = held_out.evaluation.comparison.timed {
         parameters["timed"] = share.into();
     }
-    let mut metrics = json!({
+    let metrics = json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
         "verdict": verdict,
         "train_inputs": held_out.train_inputs,
@@ -74,9 +74,6 @@ pub fn provenance(
         "always_fallback": held_out.evaluation.comparison.always_fallback,
         "best_single": held_out.evaluation.comparison.best_single,
     });
-    if !held_out.by_device.is_empty() {
-        metrics["by_device"] = json!(held_out.by_device);
-    }
     // A log and the same one packed are one: the hash is of the unpacked bytes too.
     let file = |source: &Source| {
         let name = source.path.file_name().unwrap_or_default().to_string_lossy();

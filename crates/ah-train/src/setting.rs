@@ -83,7 +83,7 @@ fn fill(values: &mut Params, below: &Params) {
             // Names all fields, so that no new one is forgotten.
             let Params {
                 $($setting,)*
-                logs: _, heuristic_name: _, skip_bad_rows: _, device_features: _, weights: _, optimization: _,
+                logs: _, heuristic_name: _, skip_bad_rows: _, weights: _, optimization: _,
             } = below;
             let none = Params::default();
             $(if values.$setting == none.$setting {
@@ -92,7 +92,7 @@ fn fill(values: &mut Params, below: &Params) {
         };
     }
     fill!(targets learner objective max_depth min_samples_leaf max_leaves size fallback exclude group test_split seed ranking
-        max_choices max_risk max_slowdown runs_per_decision outside promise dimensions row_filter test_share always_included feature_ms);
+        max_choices max_risk max_slowdown runs_per_decision outside dimensions always_included feature_ms);
 }
 
 /// One line for each setting.

@@ -7,7 +7,7 @@
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
 use ah_model::shown::{listed, quoted};
-use ah_model::{ChoiceId, Error, Model, Value, fields};
+use ah_model::{ChoiceId, Error, Model, Sums, Tables, Value, fields};
 use ah_types::log::Log;
 use ah_types::median;
 use serde_json::{Map, json};
@@ -60,6 +60,7 @@ pub fn table(model: &Model, log: &Log) -> Result<String, Error> {
         )));
     }
     let mut changed = 0;
+    let (tables, mut sums) = (Tables::new(model), Sums::new());
     let mut row = |input: usize| {
         let default = default_of(input);
         let runs = |id: ChoiceId| {
@@ -67,8 +68,11 @@ pub fn table(model: &Model, log: &Log) -> Result<String, Error> {
             !times.is_empty() && times.iter().all(|ms| ms.is_finite())
         };
         let values = model.values(&log.context(input));
-        let decision = model.decide(&values, |id| runs(id) || model.choice_name(id) == default);
-        let (choice, proof) = match decision.map(|pick| model.choice_name(pick.choice)) {
+        let offered = |id: ChoiceId| runs(id) || model.choice_name(id) == default;
+        let decision = tables
+            .reach(model, &values[..], &mut sums)
+            .and_then(|reached| reached.pick(|id| model.is_eligible(id, &values[..]) && offered(id)));
+        let (choice, proof) = match decision.map(|id| model.choice_name(id)) {
             Ok(choice) if choice == default => {
                 (default, json!({ "reason": "the heuristic takes the default" }))
             }

@@ -183,8 +183,7 @@ fn over_fallback(objective: Objective, figures: &Metrics) -> f64 {
 fn choose_size(prepared: &mut Prepared) -> (SizeChoice, Option<f64>) {
     let chosen = learn(prepared);
     let given = &prepared.learning.settings;
-    let is_asked = given.max_risk.is_some() || given.promise.is_some();
-    let unasked = prepared.plan.looks.last().map(|look| look.share).filter(|_| !is_asked);
+    let unasked = prepared.plan.looks.last().map(|look| look.share).filter(|_| given.max_risk.is_none());
     let without = prepared.plan.without_promise();
     if let Some(look) = chosen.look {
         prepared.plan.keep(look);

@@ -13,7 +13,7 @@ use ah_model::{Error, FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::models;
+use crate::{models, reference};
 
 /// A model, inputs as lines of text, and for each input the choice, the choice among the offered ones, and the ranking.
 struct Case {
@@ -43,12 +43,12 @@ fn case(rng: &mut Pcg64, model: Model, inputs: &[Vec<Value>]) -> Case {
         input.push('\n');
         let shown =
             |choice: Option<ah_model::ChoiceId>| choice.map_or("-".to_owned(), |id| id.index().to_string());
-        let all = shown(model.choose(values).ok().map(|ranked| ranked.choice));
-        let among = shown(model.decide(values, |id| offered[id.index()]).ok().map(|ranked| ranked.choice));
+        let all = shown(reference::choose(&model, values).ok());
+        let among = shown(reference::decide(&model, values, |id| offered[id.index()]).ok());
         let is_in = |ranked: &ah_model::Ranked| {
             ranked.allowed || Some(ranked.choice) == model.fallback.map(|id| id.0)
         };
-        let ranking = model.ranking(values).unwrap_or_default();
+        let ranking = reference::ranking(&model, values).unwrap_or_default();
         let ranking: Vec<String> =
             ranking.iter().filter(|r| is_in(r)).map(|r| r.choice.to_string()).collect();
         expected.push(format!("{all} {among} {}", ranking.join(",")));

@@ -8,4 +8,6 @@ mod hostile_names;
 mod inductor;
 mod models;
 mod package;
+#[path = "../../../ah-model/tests/it/reference.rs"]
+mod reference;
 mod triton;

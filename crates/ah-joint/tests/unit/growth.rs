@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const LIMITS: Limits = Limits { depth: 8, leaves: usize::MAX, rows: 1, gain: 1e-4, shrinkage: 0.0 };
+const LIMITS: Limits = Limits { depth: 8, leaves: usize::MAX, rows: 1 };
 
 /// Rows of numbers with codes: the columns (codes, levels, worth), the numbers row by row, and the weights.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ proptest! {
             let ((counts, best), whole) = (data.best(&sample, &rows, limits.rows), data.deviation(&sample, &rows));
             let rounding = 1e-9 * whole.max(1.0);
             if node.left == 0 {
-                prop_assert!(depth == limits.depth || best <= limits.gain * whole + rounding, "leaf {at}");
+                prop_assert!(depth == limits.depth || best <= LEAST_GAIN * whole + rounding, "leaf {at}");
                 continue;
             }
             let (codes, _, worth) = &data.columns[node.column as usize];

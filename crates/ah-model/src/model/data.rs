@@ -78,7 +78,7 @@ pub struct Promise {
     pub limit: f64,
     /// How the calibration inputs were kept out of the fit.
     pub mode: PromiseMode,
-    /// The share that was tested; half the target by dimensions.
+    /// The share that was tested; half the target by group.
     pub tested: f64,
     /// The level of the test.
     pub level: f64,
@@ -104,16 +104,8 @@ pub struct Promise {
 pub enum PromiseMode {
     /// Folds by input.
     CrossFitted,
-    /// Folds by combination of dimensions: for new shapes.
-    ByDimensions,
-    /// Folds by neighbourhood, where inputs come in near-copies: for new shapes.
-    ByNeighbourhood,
-}
-
-impl PromiseMode {
-    /// The modes that can be asked for. Neighbourhoods are found.
-    pub const NAMES: [(&str, Self); 2] =
-        [("cross-fitted", Self::CrossFitted), ("by-dimensions", Self::ByDimensions)];
+    /// Folds by group, where several inputs are one piece of evidence: for new groups.
+    ByGroup,
 }
 
 /// Prints the name in the model file.

@@ -3,12 +3,15 @@
 use crate::math::exp2;
 use std::fmt::Write as _;
 
+use ah_decide::Ranked;
+
 use super::data::Model;
+use super::tables::{Sums, Tables};
 use crate::choice::ChoiceId;
 use crate::clause::Clause;
 use crate::context::Value;
 use crate::row::Row;
-use crate::shown::{listed, whole};
+use crate::shown::whole;
 use crate::unsure::Unsure;
 
 /// The most choices of a leaf that are printed.
@@ -18,11 +21,13 @@ impl Model {
     /// Explains the decision for these values of the logged features: the choice, the conditions of its path, and the leaf's
     /// evidence. `offered` are the choices that the program offers; `None` if it does not list them.
     pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> String {
-        let decision = match offered {
-            Some(offered) => self.decide(values, offered),
-            None => self.choose(values),
-        }
-        .map(|ranked| ranked.choice);
+        let (tables, mut sums) = (Tables::new(self), Sums::new());
+        let reached = tables.reach(self, values, &mut sums);
+        let eligible = |choice| self.is_eligible(choice, values);
+        let decision = reached.and_then(|reached| match offered {
+            Some(offered) => reached.pick(|choice| eligible(choice) && offered(choice)),
+            None => reached.pick_expected(eligible),
+        });
         let names: Vec<&str> = self.features.all().features().iter().map(|f| f.name.as_str()).collect();
         let mut text = match decision {
             Ok(choice) => format!("{} takes {}.\n", self.heuristic, whole(self.choice_name(choice))),
@@ -42,7 +47,8 @@ impl Model {
         // `fmt::Write` for a `String` never fails.
         let _ = self.write_path(&mut text, values, &names, decision);
         if self.is_by_choice() {
-            let _ = self.write_predicted(&mut text, values, decision);
+            let ranking = reached.map(|reached| reached.ranking()).unwrap_or_default();
+            let _ = self.write_predicted(&mut text, &ranking, decision);
         }
         text
     }
@@ -111,30 +117,17 @@ impl Model {
                 "No training input is like this one: each could run a choice that this one cannot{promise}."
             )?;
         }
-        let (unknown, outside): (Vec<_>, Vec<_>) =
-            leaf.outside(&logged, &self.missing).partition(|(_, value, _)| value.is_nan());
-        let of = "the range of the leaf's training inputs";
-        let unknown: Vec<&str> = unknown.iter().map(|(slot, ..)| names[*slot]).collect();
-        if !outside.is_empty() {
-            let outside = outside.iter().map(|(slot, value, (least, greatest))| {
-                format!("{} = {value}, measured from {least} to {greatest}", names[*slot])
-            });
-            writeln!(text, "The input is outside {of}: {}.", outside.collect::<Vec<_>>().join("; "))
-        } else if !unknown.is_empty() {
-            writeln!(text, "Whether the input is within {of} is not known: no value of {}.", listed(&unknown))
-        } else {
-            writeln!(text, "The input is within {of}.")
-        }
+        Ok(())
     }
 
     /// Writes the slowdowns that the boosters or the formula predict for the choices of the leaf, best first, up to 10.
     fn write_predicted(
         &self,
         text: &mut String,
-        values: &[Value],
+        ranking: &[Ranked],
         decision: Option<ChoiceId>,
     ) -> std::fmt::Result {
-        let (objective, ranking) = (self.purpose.objective, self.ranking(values).unwrap_or_default());
+        let objective = self.purpose.objective;
         let mut slowdowns: Vec<f64> = Vec::new();
         if let Some(best) = ranking.first() {
             let (what, best) = match self.costs.is_some() {

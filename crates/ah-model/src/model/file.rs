@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::booster_file::{self, BoostersFile};
@@ -26,7 +26,7 @@ use crate::shown::{quoted, reason};
 /// The value of the key `format`.
 const FORMAT: &str = Model::FORMAT;
 /// The only version that is read.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// The largest file that is read: a tree of 20,000 leaves that each measured 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;
@@ -49,8 +49,7 @@ struct ModelFile<Tree, Boosters> {
     features: Vec<Feature>,
     derived: Vec<DerivedFeature>,
     /// By feature name, for categorical features that a tree tests or a log has.
-    #[serde(serialize_with = "in_order", deserialize_with = "of_object")]
-    categories: Vec<(String, Vec<String>)>,
+    categories: BTreeMap<String, Vec<String>>,
     /// The names of the numbers that training saw missing, in the order of the features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
@@ -185,15 +184,6 @@ fn raw(json: String) -> Box<RawValue> {
 
 fn no_boosters<Boosters>() -> Option<Boosters> {
     None
-}
-
-/// Writes an object whose keys keep their order.
-fn in_order<S: Serializer>(entries: &[(String, Vec<String>)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(entries.iter().map(|(name, values)| (name, values)))
-}
-
-fn of_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Vec<String>)>, D::Error> {
-    BTreeMap::deserialize(deserializer).map(|object| object.into_iter().collect())
 }
 
 fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String> {

@@ -2,43 +2,26 @@
 //! by node; a choice is a row of numbers, a fifth of the size of an object.
 
 use super::data::Model;
-use crate::feature::FeatureKind;
 use crate::tree::{Leaf, Node, RankedChoice};
 
 /// Returns the JSON text of a model's tree.
 pub(super) fn print(model: &Model) -> String {
-    let features = model.features.base().features();
-    let last_number = features.iter().rposition(|feature| feature.kind == FeatureKind::Numerical);
     let node = |node: &Node| match node {
         Node::Split { test, right } => {
             let feature = &model.features.all().features()[test.column.slot].name;
             let test = match test.column.categories.as_deref() {
                 None => format!("\"threshold\":{}", number(test.threshold)),
-                Some([category]) => format!("\"category\":{}", text(category)),
-                Some(several) => format!("\"category\":[{}]", joined(several, |category| text(category))),
+                Some(set) => format!("\"categories\":[{}]", joined(set, |category| text(category))),
             };
             format!("{{\"feature\":{},{test},\"right\":{right}}}", text(feature))
         }
-        Node::Leaf(leaf) => leaf_text(leaf, last_number),
+        Node::Leaf(Leaf { samples, ranking }) => {
+            let rows: Vec<String> = ranking.iter().map(|ranked| format!("\n{}", row(ranked))).collect();
+            format!("{{\"samples\":{samples},\"ranking\":[{}]}}", rows.join(","))
+        }
     };
     let nodes: Vec<String> = model.tree.nodes.iter().map(node).collect();
     format!("[\n{}\n  ]", nodes.join(",\n"))
-}
-
-/// Returns a leaf; `last_number` is the slot of the last logged number.
-fn leaf_text(leaf: &Leaf, last_number: Option<usize>) -> String {
-    let range = |range: &Option<(f64, f64)>| match range {
-        Some((least, greatest)) if least.to_bits() == greatest.to_bits() => number(*least),
-        Some((least, greatest)) => format!("[{},{}]", number(*least), number(*greatest)),
-        None => "null".to_owned(),
-    };
-    // Categories often come last, so their nulls at the end are left out. The null of a number stays: it is missing on all inputs
-    // of the leaf. If there are no numbers all stay: the ranges are known.
-    let last = leaf.ranges.iter().rposition(Option::is_some).max(last_number);
-    let numbers = last.map_or(leaf.ranges.len(), |last| (last + 1).min(leaf.ranges.len()));
-    let ranges = joined(&leaf.ranges[..numbers], range);
-    let rows: Vec<String> = leaf.ranking.iter().map(|ranked| format!("\n{}", row(ranked))).collect();
-    format!("{{\"samples\":{},\"ranges\":[{ranges}],\"ranking\":[{}]}}", leaf.samples, rows.join(","))
 }
 
 fn row(r: &RankedChoice) -> String {

@@ -217,8 +217,6 @@ fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
 }
 
 fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
-    let (features, found) = (model.features.base().len(), leaf.ranges.len());
-    ensure!(found == 0 || found == features, "expected the ranges of {features} features, found {found}");
     let mut is_ranked = vec![false; model.choices.len()];
     for ranked in &leaf.ranking {
         let id = ranked.choice.index();

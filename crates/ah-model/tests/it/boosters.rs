@@ -6,6 +6,8 @@ use ah_model::{
 };
 use proptest::prelude::*;
 
+use crate::reference;
+
 fn ranked(choice: u32, score: f64) -> RankedChoice {
     RankedChoice {
         choice: ChoiceId(choice),
@@ -77,7 +79,7 @@ fn a_file_with_boosters_reads_back() {
 #[test]
 fn boosters_add_to_the_scores_of_the_leaf() {
     let scores = |k: f64, dtype: &str| {
-        let ranking = model().ranking(&values(k, 1.0, dtype)).unwrap();
+        let ranking = reference::ranking(&model(), &values(k, 1.0, dtype)).unwrap();
         ranking.iter().map(|ranked| (ranked.choice, ranked.score)).collect::<Vec<_>>()
     };
     assert_eq!(scores(4.0, "float"), [(1, 0.25), (0, 0.5), (2, 1.25)], "on the threshold goes left");
@@ -92,7 +94,7 @@ fn a_margin_allows_what_saves_it() {
     let decided = |margin: Option<f64>, fallback: Option<u32>, offered: &[u32]| {
         let m = Model { fallback: fallback.map(ChoiceId), margin, ..model() };
         m.validate().unwrap();
-        m.decide(&values(4.0, 1.0, "float"), |c| offered.contains(&c.0)).map(|r| r.choice.0)
+        m.decide(&values(4.0, 1.0, "float"), |c| offered.contains(&c.0)).map(|choice| choice.0)
     };
     assert_eq!(decided(None, Some(0), &[0, 1, 2]), Ok(1));
     assert_eq!(decided(Some(0.25), Some(0), &[0, 1, 2]), Ok(1), "as much as the margin is enough");
@@ -124,7 +126,7 @@ fn a_margin_allows_what_saves_it() {
 fn where_the_leaf_never_saw_the_fallback_a_margin_allows_everything() {
     let mut m = model();
     m.tree.nodes[0] = leaf(vec![ranked(1, 0.25), ranked(2, 1.0)]);
-    let decide = |m: &Model| m.decide(&values(4.0, 1.0, "float"), |_| true).map(|r| r.choice.0);
+    let decide = |m: &Model| m.decide(&values(4.0, 1.0, "float"), |_| true).map(|choice| choice.0);
     assert_eq!(decide(&m), Ok(1));
     m.margin = Some(9.0);
     assert_eq!(decide(&m), Ok(1));
@@ -139,7 +141,8 @@ fn every_column_of_the_boosters_must_be_defined_and_known() {
     let row = || Node::Leaf([0; 3].into());
     m.boosters.push(Tree { nodes: vec![outer, inner, row(), row(), row()] });
     m.validate().unwrap();
-    let decide = |k: f64, n: f64, dtype: &str| m.decide(&values(k, n, dtype), |_| true).map(|r| r.choice.0);
+    let decide =
+        |k: f64, n: f64, dtype: &str| m.decide(&values(k, n, dtype), |_| true).map(|choice| choice.0);
     assert_eq!(decide(4.0, 1.0, "int4"), Err(Unsure::UnknownCategory(2)));
     assert_eq!(decide(9.0, 0.0, "half"), Err(Unsure::Undefined(3)), "even if no path tests it");
     assert_eq!(decide(4.0, 0.0, "int4"), Err(Unsure::UnknownCategory(2)), "the first column");
@@ -279,13 +282,16 @@ proptest! {
             let is_offered = |c: ChoiceId| offered[c.index()];
             let reached = tables.reach(&m, &values[..], &mut sums);
             let picked = reached.and_then(|r| r.pick(is_offered));
-            prop_assert_eq!(picked, m.decide(&values, is_offered).map(|r| r.choice));
+            prop_assert_eq!(picked, reference::decide(&m, &values, is_offered));
             let plain = reached.and_then(|r| r.pick_expected(|_| true));
-            prop_assert_eq!(plain, m.choose(&values).map(|r| r.choice));
-            let expected = m.leaf(&values);
-            let both = m.decide(&values, |c| expected.is_ok_and(|leaf| leaf.is_expected(c)) && is_offered(c));
-            prop_assert_eq!(reached.and_then(|r| r.pick_expected(is_offered)), both.map(|r| r.choice));
-            prop_assert_eq!(reached.map(|r| r.ranking()), m.ranking(&values));
+            prop_assert_eq!(plain, reference::choose(&m, &values));
+            let expected = reference::leaf(&m, &values);
+            let is_expected = |c| expected.is_ok_and(|leaf| leaf.is_expected(c)) && is_offered(c);
+            let both = reference::decide(&m, &values, is_expected);
+            prop_assert_eq!(reached.and_then(|r| r.pick_expected(is_offered)), both);
+            prop_assert_eq!(reached.map(|r| r.ranking()), reference::ranking(&m, &values));
+            prop_assert_eq!(m.decide(&values, is_offered), reference::decide(&m, &values, is_offered));
+            prop_assert_eq!(m.choose(&values), reference::choose(&m, &values));
         }
     }
 }

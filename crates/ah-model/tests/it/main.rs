@@ -5,3 +5,4 @@ mod expressions;
 mod invariant;
 mod models;
 mod random_models;
+mod reference;

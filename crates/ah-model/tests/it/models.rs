@@ -7,6 +7,8 @@ use ah_model::{
     Provenance, Purpose, RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
 };
 
+use crate::reference;
+
 fn ranked(choice: u32, score: f64) -> RankedChoice {
     RankedChoice {
         choice: ChoiceId(choice),
@@ -68,7 +70,6 @@ fn model() -> Model {
                         ranked(0, 0.1),
                         ranked(2, 0.2),
                     ],
-                    ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
                 }),
                 leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
             ],
@@ -88,24 +89,7 @@ fn values(k: f64, n: f64, dtype: &str) -> Vec<Value> {
 
 fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
     let model = model();
-    model.decide(values, |c| offered.contains(&c.0)).map(|r| model.choice_name(r.choice).to_owned())
-}
-
-#[test]
-fn what_training_did_not_see_is_outside() {
-    let is_outside = |values: &[Value]| {
-        let model = model();
-        model.leaf(values).unwrap().outside(values, &model.missing).next().is_some()
-    };
-    // Reaches the leaf of k/n <= 2 and dtype half.
-    assert!(!is_outside(&values(8.0, 8.0, "half")));
-    assert!(is_outside(&values(8.0, 9.0, "half")));
-    assert!(is_outside(&values(65.0, 64.0, "half")));
-    // Reaches a leaf without ranges.
-    assert!(!is_outside(&values(65.0, 64.0, "float")));
-    let mut short = model();
-    short.tree.nodes[2] = Node::Leaf(Leaf { samples: 1, ranges: vec![None], ..Leaf::default() });
-    assert!(short.validate().unwrap_err().0.contains("expected the ranges of 3 features, found 1"));
+    model.decide(values, |c| offered.contains(&c.0)).map(|choice| model.choice_name(choice).to_owned())
 }
 
 #[test]
@@ -198,9 +182,9 @@ fn a_malformed_file_is_answered_with_the_place() {
     let long = "\u{1b}[31mlong".repeat(1 << 18);
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
-        ("another file", "{\"format\": \"other\", \"version\": 10}".to_owned()),
-        ("a newer version", text.replace("\"version\": 10", "\"version\": 11")),
-        ("an older version", text.replace("\"version\": 10", "\"version\": 9")),
+        ("another file", "{\"format\": \"other\", \"version\": 11}".to_owned()),
+        ("a newer version", text.replace("\"version\": 11", "\"version\": 12")),
+        ("an older version", text.replace("\"version\": 11", "\"version\": 9")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
         ("an unknown mark", text.replace("\"ea\"", "\"ex\"")),
@@ -214,7 +198,7 @@ fn a_malformed_file_is_answered_with_the_place() {
         ("an unknown target", text.replace("\"targets\": []", "\"targets\": [\"cobol\"]")),
         ("a limit that everything breaks", text.replace("\"max_slowdown\": 1.05", "\"max_slowdown\": 0.5")),
         ("a category for a number", text.replace("\"float\",", "7,")),
-        ("a long text as version", text.replace("\"version\": 10", &format!("\"version\": {long:?}"))),
+        ("a long text as version", text.replace("\"version\": 11", &format!("\"version\": {long:?}"))),
         ("a long mark", text.replace("\"ea\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];
@@ -246,7 +230,7 @@ fn two_categorical_features_compare() {
     let model = Model::parse(&model.to_json()).unwrap();
     let decide = |x: &str, y: &str| {
         let decided = model.decide(&[x.into(), y.into()], |_| true);
-        decided.map(|r| model.choice_name(r.choice).to_owned())
+        decided.map(|choice| model.choice_name(choice).to_owned())
     };
     assert_eq!(decide("seen", "seen"), Ok("b".into()));
     assert_eq!(decide("mentioned", "mentioned"), Ok("b".into()));
@@ -264,7 +248,7 @@ fn an_ineligible_choice_counts_as_not_offered() {
     let typed = parsed.resolve_bool(model.features.base()).unwrap();
     model.eligible.insert(ChoiceId(1), Precondition { expression: "n <= 1".into(), typed });
     let picked = |model: &Model, values: &[Value]| {
-        model.decide(values, |_| true).map(|r| model.choice_name(r.choice).to_owned())
+        model.decide(values, |_| true).map(|choice| model.choice_name(choice).to_owned())
     };
     assert_eq!(picked(&model, &values(3.0, 1.0, "half")), Ok("b".into()));
     assert_eq!(picked(&model, &values(6.0, 2.0, "half")), Ok("a".into()), "b cannot run for n = 2");
@@ -284,16 +268,16 @@ fn with_set(set: &[&str]) -> Model {
 fn a_set_of_categories_goes_right() {
     let m = with_set(&["bool", "half"]);
     let text = m.to_json();
-    assert!(text.contains(r#""category":["bool","half"]"#), "{text}");
+    assert!(text.contains(r#""categories":["bool","half"]"#), "{text}");
     let read = Model::parse(&text).unwrap();
     assert_eq!(read, m);
-    let same = |dtype: &str| read.decide(&values(1.0, 1.0, dtype), |choice| choice.0 != 1);
-    let choice = |dtype: &str| same(dtype).map(|ranked| ranked.score);
+    let leaf = |dtype: &str| reference::leaf(&read, &values(1.0, 1.0, dtype));
+    let choice = |dtype: &str| leaf(dtype).map(|leaf| leaf.ranking.len());
     for dtype in ["bool", "half"] {
-        assert_eq!(choice(dtype), Ok(0.1), "{dtype} goes right");
+        assert_eq!(choice(dtype), Ok(3), "{dtype} goes right");
     }
     for dtype in ["float", "int8"] {
-        assert_eq!(choice(dtype), Ok(0.0), "{dtype} goes left");
+        assert_eq!(choice(dtype), Ok(1), "{dtype} goes left");
     }
     assert_eq!(choice("int4"), Err(Unsure::UnknownCategory(2)));
 }

@@ -9,6 +9,8 @@ use ah_model::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::reference;
+
 /// Random expressions over these features. A feature with truth values is categorical.
 struct Grammar {
     numbers: Vec<&'static str>,
@@ -171,7 +173,7 @@ fn check(model: &Model, tables: &Tables, values: &[Scalar<'_>]) -> Result<(), Te
         |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other)).unwrap();
     let mut sums = Sums::new();
     let reached = tables.reach(model, values, &mut sums).map(|reached| reached.leaf);
-    prop_assert_eq!(reached, model.leaf(&owned).map(position));
+    prop_assert_eq!(reached, reference::leaf(model, &owned).map(position));
     let logged = model.row(values);
     let row = model.features.row(&logged);
     let base = model.features.base().len();

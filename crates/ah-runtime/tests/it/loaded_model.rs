@@ -1,6 +1,6 @@
 //! A loaded model decides like the model that it was made from, with and without boosters.
 
-use crate::common;
+use crate::{common, reference};
 
 use std::cell::Cell;
 
@@ -44,11 +44,11 @@ fn decides_like_the_model() {
                 let owned: Vec<Value> = row.iter().map(|scalar| scalar.to_value()).collect();
                 let offered = |choice: usize| offered >> (choice % 64) & 1 == 1;
                 let found = loaded.decide(&row, &offered);
-                let expected = loaded.model().decide(&owned, |choice| offered(choice.index()));
-                prop_assert_eq!(found, expected.map(|ranked| ranked.choice.index()));
-                let plain = loaded.model().choose(&owned).map(|ranked| ranked.choice.index());
+                let expected = reference::decide(loaded.model(), &owned, |choice| offered(choice.index()));
+                prop_assert_eq!(found, expected.map(ChoiceId::index));
+                let plain = reference::choose(loaded.model(), &owned).map(ChoiceId::index);
                 prop_assert_eq!(loaded.choose(&row), plain);
-                if let Ok(ranking) = loaded.model().ranking(&owned) {
+                if let Ok(ranking) = reference::ranking(loaded.model(), &owned) {
                     let mut ranked = Vec::new();
                     loaded.ranked(&row, &mut |choice| ranked.push(choice)).unwrap();
                     prop_assert_eq!(

@@ -18,4 +18,6 @@ mod multi_kernel;
 mod multi_kernel_disk;
 mod no_allocation;
 mod pin;
+#[path = "../../../ah-model/tests/it/reference.rs"]
+mod reference;
 mod stress;

@@ -5,7 +5,7 @@
 //! The orders are then the categories' positions along the directions in which these vectors differ most (their principal
 //! directions). One direction can confuse two groups of categories that another distinguishes.
 
-use super::costs::{Costs, TEMPERATURE};
+use super::costs::Costs;
 
 /// The most directions.
 const DIRECTIONS: usize = 3;
@@ -62,8 +62,7 @@ fn differences(
         let (category, weight) = (category_of(input), u64::from(costs.weight(input)));
         counts[category] += weight;
         for cost in costs.of(input) {
-            let target = cost.soft_target(TEMPERATURE);
-            let target = (target * TARGET_ONE).round() as u64;
+            let target = (cost.soft_target() * TARGET_ONE).round() as u64;
             sums[category * choices + cost.choice.index()] += weight * target;
         }
     }

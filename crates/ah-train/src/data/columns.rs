@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use ah_joint::growth::{Codes, Tree};
+use ah_joint::growth::{Codes, Limits, Sample, Tree, grow};
 use ah_model::{MISSING, Node, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -69,6 +69,19 @@ pub struct FitRows<'a> {
     pub columns: &'a Columns,
     /// The inputs to learn from, ascending.
     pub inputs: &'a [u32],
+}
+
+impl FitRows<'_> {
+    /// Grows a tree from these inputs, whose numbers are those of the sample. Codes that a node does not have go with the nearer ones.
+    pub fn grow(&self, sample: &Sample, limits: &Limits) -> Tree {
+        let codes = self.columns.codes();
+        let all = (0..codes.len() as u32).collect();
+        let mut tree = grow(&codes, all, self.inputs, sample, limits);
+        for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
+            node.limit = self.columns.all[node.column as usize].limit(node.limit, node.next);
+        }
+        tree
+    }
 }
 
 /// Features as ranked from some inputs.

@@ -10,7 +10,7 @@ use super::table::Table;
 pub const COST_ONE: f64 = (1_u32 << 24) as f64;
 
 /// The temperature of [soft targets](Cost::soft_target) by which trees grow and categories are ordered.
-pub const TEMPERATURE: f64 = 0.05;
+const TEMPERATURE: f64 = 0.05;
 
 /// One measured choice of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Cost {
 impl Cost {
     /// Returns how good the choice is: `exp(-cost / temperature)`, 1 for the best one.
     #[inline]
-    pub fn soft_target(&self, temperature: f64) -> f64 {
-        exp(-f64::from(self.cost) / COST_ONE / temperature)
+    pub fn soft_target(&self) -> f64 {
+        exp(-f64::from(self.cost) / COST_ONE / TEMPERATURE)
     }
 }
 

@@ -42,6 +42,9 @@ pub const PENALTY: f64 = 0.5;
 /// Most choices, as of a worker. Each node of a tree has a score for each choice: a million choices of 1,000 inputs take more than 3 GB.
 const MAX_CHOICES: usize = 10_000;
 
+/// The share of the inputs that is held out for the test.
+const TEST_SHARE: f64 = 0.2;
+
 /// Most logged features. Learning from 5,000 takes 700 MiB, from 100,000 more than 13 GiB.
 const MAX_FEATURES: usize = 5000;
 
@@ -83,8 +86,7 @@ pub struct Dataset {
 impl Dataset {
     /// Reads the logs and makes them ready.
     pub fn read(params: &Params) -> Result<Self, Error> {
-        let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
-        let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, device_features: Some(&wanted) };
+        let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, device_features: Some(&[]) };
         let mut log = read_with(&params.logs, options)?;
         let devices = log.devices.clone();
         let mut warnings = irregularities::warnings(&log.irregularities);
@@ -92,11 +94,6 @@ impl Dataset {
         let mut settings = Settings::default();
         settings.add_layer(params, Origin::Flag);
         settings.add_layer(&training, Origin::Optimization);
-        if settings.test_split == Some(SplitBy::Device) && devices.len() < 2 {
-            let what =
-                "to hold out a device: expected logs of two or more, found one; give the logs of all devices";
-            return Err(Error::TooLittle(what.to_owned()));
-        }
         if log.choices.len() > MAX_CHOICES {
             return Err(Error::Invalid(format!(
                 "expected at most {MAX_CHOICES} choices, found {}: {}; if a part of their names belongs to the input, make it a feature",
@@ -138,7 +135,7 @@ impl Dataset {
         });
         declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
         declared::check_dimensions(&settings, &log.schema)?;
-        let declared = declared::features(&optimization, ad_hoc, &log, &mut warnings)?;
+        let features = declared::features(&optimization, ad_hoc, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut table = table(log, params, &mut warnings)?;
         let groups = of_inputs.map(|of_inputs| Groups {
@@ -146,7 +143,7 @@ impl Dataset {
             shared: Shared::Columns(settings.group.clone()),
         });
         table.set_objective(settings.objective.unwrap_or_default());
-        let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
+        let (features, values) = undefined::truth_as_numbers(&table, features);
         let named_fallback = named_fallback(&optimization, ad_hoc, &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
@@ -157,14 +154,6 @@ impl Dataset {
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable::compared(&table, &mut usable, &mut warnings)?;
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = usable::filtered(
-            usable,
-            &optimization,
-            settings.row_filter.as_deref(),
-            &declared,
-            &table,
-            &mut warnings,
-        )?;
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
@@ -294,10 +283,10 @@ impl Dataset {
         if squares > 0.0 { (weights.iter().sum::<f64>().powi(2) / squares + 1e-6) as usize } else { 0 }
     }
 
-    /// Holds out about this share as the test part.
-    pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, Error> {
+    /// Holds out the test part.
+    pub fn hold_out(&self, by: SplitBy, seed: u64) -> Result<Partition, Error> {
         let keys = self.keys(by, &self.usable);
-        let parts = split::hold_out(&self.usable, &keys, share, seed, "test");
+        let parts = split::hold_out(&self.usable, &keys, TEST_SHARE, seed);
         if parts.held_out.is_empty() {
             return Err(usable::too_few(self.usable.len()));
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ah_model::shown::listed;
-use ah_model::{Error, Feature, Features, PromiseMode, Schema, expr};
+use ah_model::{Error, Feature, Features, Schema, expr};
 use ah_types::log::{Input, Log};
 use ah_types::{LogOptimization, Optimization};
 use rustc_hash::FxHashMap;
@@ -122,21 +122,14 @@ pub fn check_names(optimization: &Optimization, dimensions: &[String], logged: &
 /// Refuses to hold out by dimensions where the log has none of those that the optimization declares: each input would be held
 /// out alone.
 pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), Error> {
-    let by_dimensions = [
-        ("test_split", "dims", given.test_split == Some(SplitBy::Dims)),
-        ("promise", "by-dimensions", given.promise == Some(PromiseMode::ByDimensions)),
-    ];
     let dimensions = &given.dimensions;
-    match by_dimensions.into_iter().find(|(.., asked)| *asked) {
-        Some((field, mode, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
-            let expected = format!(
-                "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml) for {mode}"
-            );
-            let found = if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) };
-            Err(Error::parameter(field, expected, found))
-        }
-        _ => Ok(()),
+    let is_asked = given.test_split == Some(SplitBy::Dims);
+    if !is_asked || dimensions.iter().any(|name| logged.slot(name).is_some()) {
+        return Ok(());
     }
+    let expected = "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml) for dims";
+    let found = if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) };
+    Err(Error::parameter("test_split", expected, found))
 }
 
 /// Returns the log's features and the derived ones that they allow.

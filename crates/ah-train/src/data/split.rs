@@ -45,10 +45,10 @@ pub struct Partition {
     pub held_out: Vec<u32>,
 }
 
-/// Holds out about `share` of the keys, and at least one: of a dozen keys, one seed in 15 would hold out none. Splits for different
-/// purposes are independent.
-pub fn hold_out(inputs: &[u32], keys: &[String], share: f64, seed: u64, purpose: &str) -> Partition {
-    let fractions = fractions(keys, seed, purpose);
+/// Holds out about `share` of the keys, and at least one: of a dozen keys, one seed in 15 would hold out none. It is independent of
+/// [`partitions`].
+pub fn hold_out(inputs: &[u32], keys: &[String], share: f64, seed: u64) -> Partition {
+    let fractions = fractions(keys, seed, "test");
     let least = fractions.iter().copied().fold(f64::INFINITY, f64::min);
     partition(inputs, |position| fractions[position] < share || fractions[position] <= least)
 }

@@ -2,10 +2,8 @@
 
 use ah_model::shown::{listed, quoted};
 use ah_model::{Error, Features};
-use ah_types::Optimization;
 use rustc_hash::FxHashSet;
 
-use super::domain;
 use super::table::Table;
 
 /// Fewer inputs than this cannot be split into a test part and folds.
@@ -78,26 +76,6 @@ pub fn compared(table: &Table, usable: &mut Vec<u32>, warnings: &mut Vec<String>
     Ok(())
 }
 
-/// Returns the inputs that the row filter keeps.
-pub fn filtered(
-    mut usable: Vec<u32>,
-    optimization: &Optimization,
-    row_filter: Option<&str>,
-    features: &Features,
-    table: &Table,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<u32>, Error> {
-    let before = usable.len();
-    if let Some(text) = row_filter {
-        let filter = domain::condition(optimization, "row_filter", text, features.all())?;
-        usable.retain(|&i| filter.holds(&features.row(&*table.inputs[i as usize].values)));
-    }
-    if usable.len() < before {
-        warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));
-    }
-    Ok(usable)
-}
-
 pub fn enough(table: &Table, usable: &[u32]) -> Result<(), Error> {
     if let [only] = &table.choices[..] {
         return Err(Error::TooLittle(format!(
@@ -116,8 +94,8 @@ pub fn enough(table: &Table, usable: &[u32]) -> Result<(), Error> {
     match usable.len() {
         MIN_INPUTS.. => Ok(()),
         few if table.inputs.len() >= MIN_INPUTS => Err(Error::TooLittle(format!(
-            "{}; on the log's other inputs every choice failed, or the optimization leaves them out (precondition, row_filter, \
-             an undefined feature)",
+            "{}; on the log's other inputs every choice failed, or the optimization leaves them out (precondition, an \
+             undefined feature)",
             found(few)
         ))),
         few => Err(too_few(few)),

@@ -1,6 +1,5 @@
 //! A training judged on its test part.
 
-use super::by_device::DeviceReport;
 use super::evaluation::Evaluation;
 use super::metrics::Metrics;
 use crate::params::SplitBy;
@@ -17,32 +16,25 @@ pub struct TestReport {
     pub always: Metrics,
     /// Where inputs are held out together: the same parameters under the easier split by input, always deciding.
     pub by_input: Option<Metrics>,
-    /// Each device as if it had never been measured; empty without `--test-split device`.
-    pub by_device: Vec<DeviceReport>,
 }
 
 impl TestReport {
     /// Judges `chosen`, which was learned by `recipe` from the training part.
     pub fn new(recipe: &Recipe<'_>, chosen: &SizeChoice, prepared: &Prepared) -> Self {
         let (plan, parts) = (recipe.plan, &prepared.parts);
-        let (mut by_input, mut by_device) = (None, Vec::new());
-        match plan.test_split {
-            SplitBy::Input | SplitBy::Groups => {}
-            SplitBy::Dims => {
-                let parts = recipe.dataset.hold_out(SplitBy::Input, plan.test_share, plan.seed);
-                by_input = parts.ok().map(|parts| {
-                    let model = recipe.learn_without_promise(&parts.training, ALWAYS);
-                    Metrics::of_model(prepared, &model, &parts.held_out)
-                });
-            }
-            SplitBy::Device => by_device = DeviceReport::all(recipe, prepared),
-        }
+        let alone = match plan.test_split {
+            SplitBy::Input | SplitBy::Groups => None,
+            SplitBy::Dims => recipe.dataset.hold_out(SplitBy::Input, plan.seed).ok(),
+        };
+        let by_input = alone.map(|parts| {
+            let model = recipe.learn_without_promise(&parts.training, ALWAYS);
+            Metrics::of_model(prepared, &model, &parts.held_out)
+        });
         Self {
             train_inputs: parts.training.len(),
             evaluation: Evaluation::of_test_part(prepared, &chosen.model),
             always: Metrics::of_model(prepared, &chosen.always, &parts.held_out),
             by_input,
-            by_device,
         }
     }
 }

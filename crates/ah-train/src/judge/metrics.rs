@@ -42,8 +42,6 @@ pub struct Metrics {
     pub plain_slowdown: f64,
     /// The number of inputs where its choice then has no time. The fallback's time counts there, else the slowest.
     pub plain_untimed: usize,
-    /// The share of inputs with a feature outside the range of their leaf's training inputs.
-    pub outside: f64,
 }
 
 /// Sums over judged inputs, each times the weight of its input.
@@ -54,8 +52,6 @@ struct Sums {
     decided: f64,
     /// The weight of the inputs that break the limit beside the fallback.
     over_limit: f64,
-    /// The weight of the inputs with a feature outside the range of their leaf.
-    outside: f64,
     /// Log slowdowns of what is taken, with the decision.
     loss: f64,
     loss_without_asking: f64,
@@ -96,7 +92,7 @@ impl Metrics {
         let mut failed = 0;
         let mut plain_untimed = 0;
         let mut slowdowns = Vec::with_capacity(judged.len());
-        for j @ &JudgedInput { input, ref ranking, plain, outside, overhead, .. } in judged {
+        for j @ &JudgedInput { input, ref ranking, plain, overhead, .. } in judged {
             let weight = table.inputs[input as usize].weight;
             // A declined input pays for the decision too.
             let loss = |&choice: &ChoiceId| overhead.loss(table, input, choice, fallback);
@@ -109,7 +105,6 @@ impl Metrics {
             sums.weight += weight;
             sums.decided += if_true(!ranking.is_empty());
             sums.over_limit += if_true(j.is_slower(table, fallback, max_slowdown));
-            sums.outside += if_true(outside);
             sums.loss += weight * slowdown;
             sums.loss_without_asking += weight * table.loss(input, j.taken(fallback), fallback);
             sums.time += weight * taken;
@@ -156,7 +151,6 @@ impl Metrics {
             failed,
             plain_slowdown: known(exp(sums.plain_loss / n)),
             plain_untimed,
-            outside: sums.outside / n,
         }
     }
 }

@@ -5,7 +5,6 @@
 //! [`evaluation`] a finished model on any log. A [`Verdict`] is what a training tells its user to do, and a [range](crate::bootstrap) is how far
 //! a figure of a few inputs may be off.
 
-pub mod by_device;
 pub mod comparison;
 pub mod evaluation;
 pub mod held_out;
@@ -13,8 +12,6 @@ pub mod losses;
 pub mod metrics;
 pub mod verdict;
 
-#[cfg(feature = "cli")]
-pub use by_device::DeviceReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;

@@ -6,13 +6,12 @@
 
 use std::sync::Arc;
 
-use ah_joint::growth::{Limits, Sample, Tree, grow};
+use ah_joint::growth::{Limits, Sample, Tree};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Learner, Residuals};
-use crate::data::costs::TEMPERATURE;
 use crate::data::{Costs, FitRows};
 use crate::tree::FittedEnsemble;
 
@@ -23,19 +22,15 @@ pub struct CostTree {
     pub max_depth: usize,
     /// Fewest inputs in a leaf.
     pub min_samples_leaf: usize,
-    /// The soft target of a choice is `exp(-log slowdown / temperature)`.
-    pub temperature: f64,
-    /// A split must gain at least this share of its node's variance.
-    pub min_gain: f64,
-    /// Shrinkage: a leaf's scores are drawn towards its parent's as if the parent's were measured
-    /// on this many further inputs.
-    pub shrinkage: f64,
 }
 
 impl CostTree {
+    /// A leaf's scores are drawn towards its parent's as if the parent's were measured on this many further inputs.
+    pub const SHRINKAGE: f64 = 3.0;
+
     /// Returns the parameters of every tree that people read.
     pub fn new(max_depth: usize, min_samples_leaf: usize) -> Self {
-        Self { max_depth, min_samples_leaf, temperature: TEMPERATURE, min_gain: 1e-4, shrinkage: 3.0 }
+        Self { max_depth, min_samples_leaf }
     }
 
     /// Returns the learner with these limits.
@@ -45,25 +40,10 @@ impl CostTree {
 
     /// Grows a tree from these rows.
     pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> Tree {
-        let soft = |&input: &u32| {
-            targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
-        };
+        let soft = |&input: &u32| targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target()));
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let sample = Sample::of_choices(rows.inputs.par_iter().map(soft), targets.choices, &weights);
-        let limits = Limits {
-            depth: self.max_depth,
-            leaves: usize::MAX,
-            rows: self.min_samples_leaf,
-            gain: self.min_gain,
-            shrinkage: 0.0,
-        };
-        let codes = rows.columns.codes();
-        let all = (0..codes.len() as u32).collect();
-        let mut tree = grow(&codes, all, rows.inputs, &sample, &limits);
-        for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
-            node.limit = rows.columns.all[node.column as usize].limit(node.limit, node.next);
-        }
-        tree
+        rows.grow(&sample, &Limits { depth: self.max_depth, leaves: usize::MAX, rows: self.min_samples_leaf })
     }
 }
 
@@ -73,15 +53,11 @@ impl Learner for CostTree {
     }
 
     fn shrinkage(&self) -> f64 {
-        self.shrinkage
+        Self::SHRINKAGE
     }
 
     fn min_samples_leaf(&self) -> usize {
         self.min_samples_leaf
-    }
-
-    fn with_depth(&self, max_depth: usize) -> Arc<dyn Learner> {
-        Arc::new(Self { max_depth, ..self.clone() })
     }
 
     fn parameters(&self) -> Value {

@@ -1,7 +1,6 @@
 //! What a learner is.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use ah_joint::growth::Tree;
 
@@ -27,9 +26,6 @@ pub trait Learner: Debug + Send + Sync {
 
     /// Fewest inputs in a leaf.
     fn min_samples_leaf(&self) -> usize;
-
-    /// Returns the same learner with at most this many splits on a path.
-    fn with_depth(&self, depth: usize) -> Arc<dyn Learner>;
 
     /// Returns its name and parameters, for the record of the model.
     fn parameters(&self) -> serde_json::Value;

@@ -148,10 +148,6 @@ impl Learner for LinfaTrees {
         self.min_samples_leaf
     }
 
-    fn with_depth(&self, max_depth: usize) -> Arc<dyn Learner> {
-        Arc::new(Self { max_depth, ..self.clone() })
-    }
-
     fn parameters(&self) -> Value {
         json!({ "linfa": self })
     }

@@ -1,9 +1,7 @@
 //! A small tree over what a cost formula leaves: one that people read, whose leaves have a factor for each choice.
 
-use std::sync::Arc;
-
 use ah_joint::Errors;
-use ah_joint::growth::{Limits, grow};
+use ah_joint::growth::Limits;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -37,19 +35,8 @@ impl Learner for ResidualTree {
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let errors = Errors::new(targets.choices, residuals.into_iter(), weights);
         let all: Vec<u32> = (0..rows.inputs.len() as u32).collect();
-        let limits = Limits {
-            depth: self.max_leaves,
-            leaves: self.max_leaves,
-            rows: self.min_samples_leaf,
-            gain: 1e-4,
-            shrinkage: 0.0,
-        };
-        let codes = rows.columns.codes();
-        let columns = (0..codes.len() as u32).collect();
-        let mut tree = grow(&codes, columns, rows.inputs, &errors.sample(&all), &limits);
-        for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
-            node.limit = rows.columns.all[node.column as usize].limit(node.limit, node.next);
-        }
+        let limits = Limits { depth: self.max_leaves, leaves: self.max_leaves, rows: self.min_samples_leaf };
+        let tree = rows.grow(&errors.sample(&all), &limits);
         let leaves: Vec<usize> = rows.inputs.iter().map(|&input| rows.columns.leaf(&tree, input)).collect();
         let means = errors.means(&leaves, tree.nodes.len(), self.shrinkage);
         let scores = Scores::factors(targets.choices, means);
@@ -63,10 +50,6 @@ impl Learner for ResidualTree {
 
     fn min_samples_leaf(&self) -> usize {
         self.min_samples_leaf
-    }
-
-    fn with_depth(&self, depth: usize) -> Arc<dyn Learner> {
-        Arc::new(Self { max_leaves: 1 << depth.min(16), ..self.clone() })
     }
 
     fn parameters(&self) -> Value {

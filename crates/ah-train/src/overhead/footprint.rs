@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use ah_joint::growth;
 use ah_model::{BLOCK, Costs, Features, LANES, Model, Node};
 
 use super::decision_time::VisitedParts;
@@ -46,15 +45,7 @@ impl Footprint {
         let slots = columns.iter().map(|&column| rows.columns.all[column as usize].slot).collect();
         let formula = Boosted::of(fitted.formula.as_deref(), features);
         let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots, ..formula };
-        Self::of_grown(&fitted.tree, features, rows, &boosters)
-    }
-
-    /// Returns the use of a tree without boosted ones.
-    pub fn of_tree(tree: &growth::Tree, features: &Features, rows: &FitRows<'_>) -> Self {
-        Self::of_grown(tree, features, rows, &Boosted::default())
-    }
-
-    fn of_grown(tree: &growth::Tree, features: &Features, rows: &FitRows<'_>, boosters: &Boosted) -> Self {
+        let tree = &fitted.tree;
         let mut inputs = vec![0.0; tree.nodes.len()];
         rows.inputs.iter().for_each(|&input| inputs[rows.columns.leaf(tree, input)] += 1.0);
         let slot = |at: usize| rows.columns.all[tree.nodes[at].column as usize].slot;
@@ -62,7 +53,7 @@ impl Footprint {
             Some(children) => Visited::Split(slot(at), children),
             None => Visited::Leaf(inputs[at]),
         };
-        Self::new(features, tree.nodes.len(), node, boosters)
+        Self::new(features, tree.nodes.len(), node, &boosters)
     }
 
     fn new(features: &Features, nodes: usize, node: impl Fn(usize) -> Visited, boosters: &Boosted) -> Self {

@@ -43,17 +43,16 @@ pub const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 pub fn held_out_together(mode: PromiseMode) -> SplitBy {
     match mode {
         PromiseMode::CrossFitted => SplitBy::Input,
-        PromiseMode::ByDimensions => SplitBy::Dims,
-        PromiseMode::ByNeighbourhood => SplitBy::Groups,
+        PromiseMode::ByGroup => SplitBy::Groups,
     }
 }
 
-/// Returns the share that is tested, at [`LEVEL`]. New shapes are slower 1.4 to 2.8 times as often as folds by shape show, so half the
-/// share is tested.
+/// Returns the share that is tested, at [`LEVEL`]. New shapes are slower 1.4 to 2.8 times as often as folds by shape show, so by group
+/// half the share is tested.
 pub fn tested(mode: PromiseMode, target: f64) -> f64 {
     match mode {
         PromiseMode::CrossFitted => target,
-        PromiseMode::ByDimensions | PromiseMode::ByNeighbourhood => target / 2.0,
+        PromiseMode::ByGroup => target / 2.0,
     }
 }
 

@@ -72,7 +72,7 @@ impl<'a> Folds<'a> {
             parts.truncate(enough.div_ceil(parts[0].held_out.len().max(1)));
             parts
         };
-        let mut parts = cut(plan.split_by());
+        let mut parts = cut(SplitBy::Input);
         let comparing = parts.len();
         if dataset.groups.is_some() {
             parts.extend(cut(SplitBy::Groups));

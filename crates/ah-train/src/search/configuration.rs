@@ -34,11 +34,6 @@ impl Configuration {
         Self { on_formula: true, ..self }
     }
 
-    /// Returns the same with another depth limit of the tree that people read.
-    pub fn with_depth(&self, depth: usize) -> Self {
-        Self { learner: self.learner.with_depth(depth), ..self.clone() }
-    }
-
     /// Returns the record of all parameters.
     pub fn record(&self) -> Value {
         json!({ "learner": self.learner.parameters(), "boost": self.boost, "on_formula": self.on_formula })

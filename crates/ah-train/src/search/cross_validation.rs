@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ah_joint::growth::Tree;
 use rayon::prelude::*;
 
 use crate::data::split::Partition;
@@ -25,13 +24,20 @@ pub struct Fold<'a> {
 }
 
 /// Learns a tree in each fold. Returns it, and what it costs on each input held out.
-pub fn cross_validate(learner: &dyn Learner, folds: &[Fold<'_>], costs: &Costs) -> Vec<(Tree, Vec<f64>)> {
+pub fn cross_validate(
+    learner: &dyn Learner,
+    folds: &[Fold<'_>],
+    costs: &Costs,
+) -> Vec<(FittedEnsemble, Vec<f64>)> {
     let judged = |Fold { part: Partition { training, held_out }, columns }: &Fold<'_>| {
         let rows = FitRows { columns, inputs: training };
-        let FittedEnsemble { tree, scores, .. } = learner.fit(&rows, costs, None);
-        let cost = |&input: &u32| f64::from(scores.cost(columns.leaf(&tree, input), costs, input)) / COST_ONE;
+        let fitted = learner.fit(&rows, costs, None);
+        let cost = |&input: &u32| {
+            let leaf = columns.leaf(&fitted.tree, input);
+            f64::from(fitted.scores.cost(leaf, costs, input)) / COST_ONE
+        };
         let costs = held_out.iter().map(cost).collect();
-        (tree, costs)
+        (fitted, costs)
     };
     folds.par_iter().map(judged).collect()
 }

@@ -74,9 +74,9 @@ fn net_losses(
         folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
     let mut net = Vec::new();
     let judged = cross_validate(&*Configuration::new(plan).learner, &folds, costs);
-    for ((tree, losses), Fold { part, columns }) in judged.iter().zip(folds) {
+    for ((fitted, losses), Fold { part, columns }) in judged.iter().zip(folds) {
         let rows = FitRows { columns, inputs: &part.training };
-        let used = Footprint::of_tree(tree, &dataset.features, &rows);
+        let used = Footprint::of_fitted(fitted, &dataset.features, &rows);
         let overhead = plan.call_site.overhead(&used, &used.parts);
         for (&input, loss) in part.held_out.iter().zip(losses) {
             net.push(f64::from(costs.weight(input)) * (loss + overhead.added(&dataset.table, input)));

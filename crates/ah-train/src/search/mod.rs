@@ -29,7 +29,8 @@ pub fn search(dataset: &Dataset, plan: &TrainPlan, folds: &[Fold<'_>]) -> Config
     if !dataset.ad_hoc || plan.learner != LearnerKind::Auto {
         return tree;
     }
-    let (leaf, costs) = (tree.with_depth(0), Costs::new(&dataset.table, None));
+    let leaf = Configuration::of((plan.learner.row().new)(0, plan.min_samples_leaf));
+    let costs = Costs::new(&dataset.table, None);
     let held_out: Vec<u32> = folds.iter().flat_map(|fold| &fold.part.held_out).copied().collect();
     let weights: Vec<f64> = held_out.iter().map(|&input| f64::from(costs.weight(input))).collect();
     let [of_leaf, of_tree] = [&leaf, &tree].map(|configuration| -> Vec<f64> {

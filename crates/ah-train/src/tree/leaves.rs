@@ -80,20 +80,6 @@ fn rankable(
     (rankable, (always && !reorders && policy.at_least == 0).then_some(fallback))
 }
 
-/// Returns the least and greatest value of each logged feature on these inputs; `None` for categories.
-fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
-    let Some(&first) = members.first() else { return Vec::new() };
-    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
-    let range = |slot: usize| {
-        let values = members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite());
-        values.fold(None, |range, x| {
-            let (least, greatest) = range.unwrap_or((x, x));
-            Some((x.min(least), x.max(greatest)))
-        })
-    };
-    (0..table.inputs[first as usize].values.len()).map(range).collect()
-}
-
 /// Returns the number with this many significant digits: more mean nothing, and would double the size of a model.
 fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
@@ -172,6 +158,5 @@ fn leaf(
         samples: members.len() as u64,
         // Only estimates have no measurement among the members.
         ranking: ranking.iter().map(ranked).filter(|ranked| ranked.measured > 0).collect(),
-        ranges: ranges(table, members),
     }
 }

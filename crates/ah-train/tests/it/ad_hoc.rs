@@ -38,7 +38,7 @@ fn decide(model: &Model, rows: f64, length: f64) -> &str {
     let layout: Value = "rows".into();
     let context: Context =
         [("rows", rows.into()), ("row length", length.into()), ("layout", layout)].into_iter().collect();
-    model.choice_name(model.choose(&model.values(&context)).unwrap().choice)
+    model.choice_name(model.choose(&model.values(&context)).unwrap())
 }
 
 #[test]

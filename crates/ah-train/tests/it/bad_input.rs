@@ -105,19 +105,13 @@ fn optimization_files_that_are_refused() {
         [[derived]]\nname = \"b\"\nexpression = \"batch * m\"\n\
         [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n";
     let mistyped = "[[derived]]\nname = \"x\"\nexpression = \"m * mat1_dtype\"\n";
-    let cases: [(&str, &[&str]); 11] = [
-        ("[training]\ntest_share = 5\n", &["test_share", "above 0 and below 1"]),
+    let cases: [(&str, &[&str]); 8] = [
         ("[training]\nmax_depth = 70\n", &["\"pad_mm\": training: max_depth: expected 1 to 64, found 70"]),
-        (
-            "[training]\npromise = \"by-neighbourhood\"\n",
-            &["promise: expected cross-fitted or by-dimensions"],
-        ),
         ("[feature_ms]\nm = -1.0\n", &["feature_ms", "\"m\", 0 or more, found -1"]),
         ("[feature_ms]\nmm = 1.0\n", &["feature_ms: unknown feature \"mm\"", "; did you mean \"m\"?"]),
         ("[training]\nfeature_ms = { m = -1 }\n", &["training: expected a table [feature_ms] of its own"]),
         ("fallbak = []\n", &["o.toml", "line 3"]),
         (mistyped, &["\"x\"", "expected a number"]),
-        ("[training]\nrow_filter = \"m + \"\n", &["row_filter"]),
         (
             derived,
             &["derived feature \"x\"", "unknown feature \"mat1_dtyp\"", "; did you mean \"mat1_dtype\"?"],
@@ -523,9 +517,7 @@ fn a_fallback_that_failed_everywhere_is_an_error() {
 fn dimensions_that_the_log_lacks_are_refused() {
     let run = Run::new();
     run.write("a.txt", log(60).replacen("pad_mm", "own", 1));
-    for flag in [["--test-split", "dims"], ["--promise", "by-dimensions"]] {
-        run.refuses(&["a.txt", flag[0], flag[1]], exit::USAGE, &[flag[0], flag[1], "dimensions"]);
-    }
+    run.refuses(&["a.txt", "--test-split", "dims"], exit::USAGE, &["--test-split", "dims", "dimensions"]);
 }
 
 /// `--model notes.md` was written over.

@@ -117,8 +117,7 @@ impl Case {
         let decide = |value: f64| {
             let context: Context = [(feature, Value::from(value))].into_iter().collect();
             let picked = model.choose(&model.values(&context));
-            picked
-                .map_or_else(|unsure| format!("{unsure:?}"), |pick| model.choice_name(pick.choice).to_owned())
+            picked.map_or_else(|unsure| format!("{unsure:?}"), |choice| model.choice_name(choice).to_owned())
         };
         Ok(values.iter().map(|&value| decide(value)).collect())
     }

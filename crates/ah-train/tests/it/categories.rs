@@ -73,8 +73,7 @@ fn fifty_categories_in_three_groups_are_three_leaves() {
         assert!(loss(&trained) <= 0.002, "seed {seed} loses {}", loss(&trained));
         assert!(model.leaf_count() <= 6, "seed {seed}: {} leaves", model.leaf_count());
         let decides = |kind: usize| model.choose(&[1.0.into(), Value::from(format!("kind{kind:03}"))]);
-        let right =
-            (0..50).filter(|&kind| decides(kind).is_ok_and(|ranked| ranked.choice.index() == groups[kind]));
+        let right = (0..50).filter(|&kind| decides(kind).is_ok_and(|choice| choice.index() == groups[kind]));
         assert_eq!(right.count(), 50, "seed {seed}");
         assert_eq!(
             decides(50),

@@ -83,8 +83,5 @@ n,kind,choice,feedback
     // The model reads no other feature.
     assert!(explain(&model, &[], &[]).unwrap_err().to_string().ends_with("found none of kind"));
     assert!(of("n=3 kind=w").unwrap().contains("a category that training never saw"));
-    // It was once called outside of the range, then within it.
-    assert!(of("kind=x").unwrap().contains("training inputs is not known: no value of n."));
-    assert!(of("n=3 kind=x").unwrap().contains("The input is within the range"));
-    assert!(of("n=900 kind=x").unwrap().contains("n = 900, measured from "));
+    assert!(of("kind=x").is_ok_and(|text| text.contains("reaches a leaf")));
 }

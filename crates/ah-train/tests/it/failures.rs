@@ -41,7 +41,7 @@ fn where_a_choice_fails_the_fallback_runs() {
                 learn(&run, |params| (params.max_risk, params.fallback) = (max_risk, fallback.clone()));
             let choose = |n: f64| {
                 let picked = trained.model.choose(&[Value::Number(n)]);
-                picked.ok().map(|picked| trained.model.choice_name(picked.choice).to_owned())
+                picked.ok().map(|picked| trained.model.choice_name(picked).to_owned())
             };
             assert_eq!(choose(100.0).as_deref(), Some("fast"), "{max_risk:?} {fallback:?}");
             // Declining runs the fallback too.

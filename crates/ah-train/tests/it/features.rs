@@ -80,8 +80,8 @@ fn promise_declines_where_the_risk_is_too_high() {
 
 #[test]
 fn every_mode_of_the_promise_calibrates() {
-    for mode in [PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
-        let trained = learn(&risky(4000, 0.002), |params| params.promise = Some(mode));
+    for (group, mode) in [("none", PromiseMode::CrossFitted), ("m", PromiseMode::ByGroup)] {
+        let trained = learn(&risky(4000, 0.002), |params| params.group = vec![group.to_owned()]);
         let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
         assert_eq!(promise.mode, mode);
         assert!((promise.violations as f64) <= 0.01 * promise.inputs as f64);
@@ -252,15 +252,13 @@ fn whole_dimensions_are_held_out() {
 #[test]
 fn a_training_policy_in_toml() {
     let files = Files::new(&log(120));
-    let policy = "max_depth = 1\nmin_samples_leaf = 0.1\nmax_risk = \"none\"\nrow_filter = \"m != 512\"\ntest_share = 0.3\n";
+    let policy = "max_depth = 1\nmin_samples_leaf = 0.1\nmax_risk = \"none\"\n";
     let toml = format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\n{policy}");
     let by_toml = files.learn(|params| {
         params.optimization = Some(files.add("pad_mm.toml", &toml));
         params.learner = Some(LearnerKind::CostTree);
     });
     assert_eq!((by_toml.no_promise, by_toml.plan.promises()), (Some(NoPromise::NotAsked), false));
-    let inputs = by_toml.held_out.train_inputs + by_toml.held_out.evaluation.comparison.model.inputs;
-    assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
     assert_eq!(common::depth(&by_toml.model.tree), 1);
     assert!(by_toml.model.tree.leaves().all(|(_, leaf)| leaf.samples >= 8));
 }
@@ -286,11 +284,9 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     max_slowdown  1.05 (default)
     objective     geomean (default)
     outside       decline (default)
-    promise       cross-fitted (default)
     seed          0 (default)
     size          0.01 (optimization)
     target        "rust" (default)
-    test_share    0.2 (default)
     test_split    input (default)
     "#);
     let recorded = &by_flag.model.provenance.parameters["settings"]["max_depth"];

@@ -43,7 +43,7 @@ fn loss_on(model: &Model, shape: impl Fn(u64) -> [u32; 3], time: impl Fn(usize, 
     let loss = |input| {
         let shape = shape(input);
         let values: [Value; 3] = shape.map(Into::into);
-        let picked = model.choose(&values).expect("it decides").choice;
+        let picked = model.choose(&values).expect("it decides");
         let (_, tiles) = model.choice_name(picked).split_once("_mr=").unwrap();
         let is = |(mr, nr): &(u32, u32)| tiles == format!("{mr}_nr={nr}");
         let times = (0..TILES.len()).map(|choice| time(choice, shape));

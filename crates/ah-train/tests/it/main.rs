@@ -22,7 +22,6 @@ mod never_unmeasured;
 mod notes;
 mod objective;
 mod outside;
-mod pipes;
 mod prefixes;
 mod published_logs;
 mod report;

@@ -137,8 +137,6 @@ fn where_asking_alone_breaks_the_promise_the_first_line_says_so() {
     let (text, _) = run.learns(&asked);
     let no_promise = "No promise: only left would keep one (--max-risk 5%). It always decides.\n";
     assert!(text.starts_with("Take ") && text.contains(no_promise), "{text}");
-    let (text, _) = run.learns(&[&asked[..], &["--promise", "cross-fitted"]].concat());
-    assert!(text.starts_with("Always take left: nothing else keeps the promise"), "{text}");
     let (text, _) = run.learns(&[&asked[..], &["--max-risk", "2%"]].concat());
     assert!(
         text.starts_with("Always take left: nothing else keeps the promise in Python; --max-risk none"),

@@ -74,7 +74,7 @@ fn a_leaf_that_reaches_beyond_its_inputs() {
     for length in [2049.0, 3862.0, 5900.0] {
         let values: Vec<Value> = vec![length.into(), 1.0.into()];
         for choice in [trained.choose(&values), trained.decide(&values, |_| true)] {
-            assert_ne!(choice.unwrap().choice, insertion, "{length}");
+            assert_ne!(choice.unwrap(), insertion, "{length}");
         }
     }
 }
@@ -86,10 +86,10 @@ fn holds(model: &Model) {
     for power in 40..200 {
         let (length, disorder) = (2.0_f64.powf(f64::from(power) / 10.0).floor(), f64::from(power % 100));
         let values: Vec<Value> = vec![length.into(), disorder.into()];
-        if let Ok(ranked) = model.choose(&values) {
-            let insertion = model.choice_name(ranked.choice) == "insertion";
+        if let Ok(choice) = model.choose(&values) {
+            let insertion = model.choice_name(choice) == "insertion";
             insertions += u32::from(insertion);
-            assert!(!insertion || length <= 2048.0, "insertion for {length} numbers: {ranked:?}");
+            assert!(!insertion || length <= 2048.0, "insertion for {length} numbers: {choice:?}");
         }
     }
     assert!(insertions > 10, "where it was measured, insertion is chosen: {insertions}");

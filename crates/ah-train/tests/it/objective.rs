@@ -50,7 +50,7 @@ fn learn(run: &Run, change: impl FnOnce(&mut Params)) -> TrainedModel {
 
 /// Returns the choice that a model takes on most of the inputs.
 fn usual(model: &Model) -> String {
-    let takes = |n: u32| model.choose(&[Value::Number(f64::from(n))]).ok().map(|ranked| ranked.choice);
+    let takes = |n: u32| model.choose(&[Value::Number(f64::from(n))]).ok();
     let of = |name: &str| (0..400).filter(|&n| takes(n) == model.choice_id(name)).count();
     model.choices.iter().max_by_key(|name| of(name)).unwrap().clone()
 }
@@ -193,8 +193,7 @@ fn a_few_long_inputs_do_not_decide() {
         let (mut taken, mut fallback) = (0.0, 0.0);
         for _ in 0..4000 {
             let (input, times) = draw(&mut random);
-            let choice =
-                model.choose(&input.map(Value::Number)).map_or(model.fallback, |ranked| Some(ranked.choice));
+            let choice = model.choose(&input.map(Value::Number)).map_or(model.fallback, Some);
             let at: usize = model.choice_name(choice.unwrap())[1..].parse().unwrap();
             (taken, fallback) = (taken + times[at], fallback + times[0]);
         }

@@ -33,7 +33,7 @@ fn learn(run: &Run, text: String, outside: Option<Outside>) -> Model {
 
 fn at(model: &Model, n: f64) -> Result<&str, Unsure> {
     let values = [n, 0.0, 0.0].map(Into::into);
-    model.choose(&values).map(|ranked| model.choice_name(ranked.choice))
+    model.choose(&values).map(|choice| model.choice_name(choice))
 }
 
 #[test]

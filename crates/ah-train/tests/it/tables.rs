@@ -15,11 +15,10 @@ fn model(choices: [&str; 2], fallback: Option<&str>, features: &[&str]) -> Strin
     let leaf = |first: u32| {
         let ranking = [(first, 0.01), (1 - first, 0.3)]
             .map(|(choice, score)| serde_json::json!([choice, score, 9, 0.5, 1.1, 1.2, 1.2, "ea"]));
-        let ranges: Vec<_> = features.iter().map(|_| serde_json::json!([1, 4096])).collect();
-        serde_json::json!({ "samples": 9, "ranges": ranges, "ranking": ranking })
+        serde_json::json!({ "samples": 9, "ranking": ranking })
     };
     serde_json::json!({
-        "format": "autoheuristic-model", "version": 10, "heuristic": "FusedMoe", "optimization": "fused_moe",
+        "format": "autoheuristic-model", "version": 11, "heuristic": "FusedMoe", "optimization": "fused_moe",
         "features": features, "derived": [], "categories": {}, "precondition": null,
         "device": { "kind": "cuda", "name": "NVIDIA H200", "capability": [9, 0], "multiprocessors": 132,
             "shared_memory": 232448, "l2": 1, "memory": 1, "clock_khz": 1, "memory_clock_khz": 1, "driver": "1",

@@ -99,7 +99,7 @@ x,y,choice,feedback
         let model = &trained.model;
         let loss = |input: u64| {
             let values = Self::features(seed, input).map(Value::Number);
-            let choice = model.decide(&values, |_| true).map(|ranked| ranked.choice).ok().or(model.fallback);
+            let choice = model.decide(&values, |_| true).ok().or(model.fallback);
             let name = model.choice_name(choice.unwrap());
             let time = |choice: u64| self.time(seed, input, choice);
             let taken = time(NAMES.iter().position(|known| *known == name).unwrap() as u64);

@@ -48,14 +48,6 @@ impl LoggedDevice {
         self.features.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// Returns whether an input with these values was measured on this device.
-    pub fn measured(&self, schema: &Schema, values: &[Value]) -> bool {
-        let agrees = |(name, value): &(&str, f64)| {
-            schema.slot(name).is_none_or(|slot| values[slot].as_scalar().number() == Some(*value))
-        };
-        self.features.iter().all(agrees)
-    }
-
     /// Returns the values of these features.
     pub(super) fn values(&self, names: &[&str]) -> Vec<Value> {
         names.iter().filter_map(|name| self.feature(name)).map(Value::Number).collect()

@@ -9,7 +9,6 @@ use super::expressions::number;
 
 /// Returns the same model with one tree of this many leaves.
 pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
-    let logged = model.categories[..model.features.base().len()].to_vec();
     let mut nodes = Vec::new();
     // The leaves below nodes to come, and the split whose right child comes next.
     let mut open = vec![(count, None)];
@@ -19,7 +18,7 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
             *right = here;
         }
         if count == 1 {
-            nodes.push(Node::Leaf(leaf(rng, model.choices.len(), &logged)));
+            nodes.push(Node::Leaf(leaf(rng, model.choices.len())));
             continue;
         }
         let slot = rng.random_range(0..model.features.all().len());
@@ -71,8 +70,7 @@ pub fn grow(
     let slot = rng.random_range(0..features.all().len());
     let categorical = features.all().features()[slot].kind == FeatureKind::Categorical;
     if depth == 0 || nodes.len() >= most || (nodes.len() > 1 && rng.random_bool(0.1)) {
-        let logged = &categories[..features.base().len()];
-        nodes.push(Node::Leaf(leaf(rng, choices, logged)));
+        nodes.push(Node::Leaf(leaf(rng, choices)));
         return;
     }
     let at = nodes.len();
@@ -93,8 +91,7 @@ pub fn grow(
     }
 }
 
-/// Returns a leaf; `categories` are those of the logged features.
-fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
+fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
     let mut ids: Vec<u32> = (0..choices as u32).collect();
     for i in (1..ids.len()).rev() {
         ids.swap(i, rng.random_range(0..=i));
@@ -118,10 +115,5 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
             allowed: !bars || rng.random_bool(0.6),
         })
         .collect();
-    let range = |categories: &Vec<String>| {
-        let (a, b) = (number(rng), number(rng));
-        categories.is_empty().then_some((a.min(b), a.max(b)))
-    };
-    let ranges = categories.iter().map(range).collect();
-    Leaf { samples, ranking, ranges }
+    Leaf { samples, ranking }
 }

@@ -21,7 +21,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let leaf = |ranking: &[String]| format!(r#"{{"samples": 9, "ranking": [{}]}}"#, ranking.join(", "));
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 10,
+        "format": "autoheuristic-model", "version": 11,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],
@@ -32,7 +32,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
         "choices": ["orig", "pad", "stream"], "fallback": "orig", "promise": null,
         "purpose": {{"objective": "geomean", "targets": [], "overlaps": false, "max_slowdown": 1.05}},
         "tree": [
-            {{"feature": "dtype", "category": "float64", "right": 4}},
+            {{"feature": "dtype", "categories": ["float64"], "right": 4}},
             {{"feature": "k", "threshold": 100.0, "right": 3}},
             {small}, {large}, {low}
         ],

@@ -6,13 +6,11 @@ mod promise;
 mod verdict;
 mod words;
 
-use std::fmt::Write as _;
-
 use ah_model::Objective;
 use serde_json::{Value, json};
 
-use super::{loss, sizes};
-use crate::judge::{BaselineComparison, DeviceReport};
+use super::sizes;
+use crate::judge::BaselineComparison;
 use crate::train::TrainedModel;
 
 pub(super) use figures::unknown;
@@ -27,15 +25,6 @@ pub fn trained(trained: &TrainedModel) -> String {
     let mut text = verdict(trained);
     text +=
         &figures::figures(model.purpose.objective, "held-out", comparison, trained.on_new_groups.as_ref());
-    for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
-        let _ = writeln!(
-            text,
-            "{device}: loses {} on {} held-out inputs if it had never been measured, {} learned there (always deciding).",
-            loss(never_measured.slowdown),
-            never_measured.inputs,
-            loss(learned_there.slowdown),
-        );
-    }
     text += &promise::promise_line(trained);
     text += &sizes::taken(trained);
     text

@@ -87,7 +87,7 @@ fn promised(promise: &Promise, fallback: &str) -> String {
 pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match trained.plan.test_split {
-        SplitBy::Input | SplitBy::Device | SplitBy::Groups => "inputs",
+        SplitBy::Input | SplitBy::Groups => "inputs",
         SplitBy::Dims => "dimensions",
     };
     let mut text = format!(
@@ -123,8 +123,7 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
     format!(
         "Promise (a cross-validated estimate): with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % and {} ns slower than {fallback}.\n\
          {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\
-         The promise does not cover other shapes, devices or drivers. {:.1} % of the held-out inputs are outside \
-         the training range of their leaf.\n",
+         The promise does not cover other shapes, devices or drivers.\n",
         percent(p.confidence),
         percent(p.target),
         p.inputs,
@@ -136,6 +135,5 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
         p.clear,
         p.runs,
         p.mode,
-        trained.held_out.evaluation.comparison.model.outside * 100.0,
     )
 }

@@ -10,7 +10,6 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ah_runtime::Scalar;
-use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Role};
 use ah_types::Optimization;
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -36,7 +35,6 @@ fn multi_kernel() -> MultiKernel<Kernel> {
         .kernel("orig", 1, orig as Kernel)
         .kernel("pad", 1, pad)
         .eligible("pad", |v| v[0].number() > Some(0.0))
-        .dimension("k", Dimension::Dynamic)
         .no_cache();
     let multi = builder.build().expect("a MultiKernel");
     for (m, k, n) in (0..40).map(|i| (64 << (i % 3), 100 + 100 * i, 4096 >> (i % 4))) {

@@ -25,7 +25,6 @@ use ah_kernels::cpu::kernels::ndarray::{Array2, ShapeBuilder as _};
 use ah_measure::sampling;
 use ah_runtime::Optimization;
 use ah_runtime::Scalar;
-use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, MultiKernel};
 
 const FOLDER: &str = "target/dispatch_matmul";
@@ -164,7 +163,7 @@ fn measure(decision: ah_runtime::AutoHeuristicBuilder, choices: &[MatMul]) -> Re
     let _ = std::fs::remove_file(&log);
     let mut builder = MultiKernel::<MatMul>::builder(decision.log(log)).append_to_log(true).no_cache();
     for size in ["m", "k", "n", "mat1_stride_0", "mat2_stride_0"] {
-        builder = builder.dimension(size, Dimension::Exact);
+        builder = builder.exact(size);
     }
     for choice in choices {
         builder = builder.kernel(&choice.name(), env!("CARGO_PKG_VERSION"), *choice);

@@ -23,7 +23,7 @@ mod stream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_runtime::multi_kernel::{Dimension, Event};
+use ah_runtime::multi_kernel::Event;
 use ah_runtime::{AutoHeuristic, MultiKernel};
 use rayon::prelude::*;
 
@@ -62,10 +62,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
 
     let decision =
         AutoHeuristic::builder("softmax").numerical("rows").numerical("columns").fallback(&names[fallback]);
-    let mut builder = MultiKernel::<Softmax>::builder(decision)
-        .no_cache()
-        .dimension("rows", Dimension::Dynamic)
-        .dimension("columns", Dimension::Dynamic);
+    let mut builder = MultiKernel::<Softmax>::builder(decision).no_cache();
     for (choice, name) in choices.iter().zip(&names) {
         builder = builder.kernel(name, env!("CARGO_PKG_VERSION"), *choice);
     }

@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use ah_model::{Error, FeatureKind, Scalar};
+use ah_model::{Error, Feature, FeatureKind, Scalar};
 use arc_swap::ArcSwap;
 
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
 use super::picker::{Eligibility, Picker};
-use super::picks::{self, Dimension, Head, Table};
+use super::picks::{self, Head, Table, Treatment};
 use super::trial::Timer;
 use crate::decide::{AutoHeuristic, AutoHeuristicBuilder};
 use crate::environment::Environment;
@@ -24,7 +24,7 @@ pub struct MultiKernelBuilder<F> {
     decision: AutoHeuristicBuilder,
     kernels: Vec<(String, String, F)>,
     eligible: Vec<(String, Eligibility)>,
-    dimensions: Vec<(String, Dimension)>,
+    exact: Vec<String>,
     max_picks: usize,
     timer: Timer,
     caches: bool,
@@ -40,7 +40,7 @@ impl<F> MultiKernel<F> {
             decision,
             kernels: Vec::new(),
             eligible: Vec::new(),
-            dimensions: Vec::new(),
+            exact: Vec::new(),
             max_picks: 128,
             timer: Box::new(|run| {
                 let begin = Instant::now();
@@ -91,9 +91,9 @@ impl<F> MultiKernelBuilder<F> {
         self
     }
 
-    /// Sets how a numerical feature is keyed. Default: [`Dimension::Automatic`].
-    pub fn dimension(mut self, feature: &str, dimension: Dimension) -> Self {
-        self.dimensions.push((feature.to_owned(), dimension));
+    /// Measures each value of a numerical feature. Default: numbers between two powers of two share a pick.
+    pub fn exact(mut self, feature: &str) -> Self {
+        self.exact.push(feature.to_owned());
         self
     }
 
@@ -134,7 +134,7 @@ impl<F> MultiKernelBuilder<F> {
         let name = decision.name().to_owned();
 
         let eligible = eligibility(&decision, self.eligible)?;
-        let dimensions = dimensions(&decision, self.dimensions)?;
+        let treatments = treatments(&decision, &self.exact)?;
         // A decision point that is not enabled runs the fallback.
         let off = (!decision.is_enabled()).then(|| decision.fallback_index());
         let forced = environment.forced_kernel(&name).filter(|&kernel| {
@@ -148,12 +148,11 @@ impl<F> MultiKernelBuilder<F> {
             exists
         });
         let forced = forced.or(off);
-        let schema = decision.features();
         let (versions, functions): (Vec<String>, Vec<F>) =
             self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
         let head = Head::new(&decision, &versions);
         let file = if self.caches { cache_file(&environment, &decision, &head) } else { None };
-        let mut table = Table::new(schema, &dimensions);
+        let mut table = Table::new(treatments);
         table.generation = find::generation();
         table.consults = decision.has_heuristics();
         let picker = Picker {
@@ -208,21 +207,20 @@ fn eligibility(
 }
 
 /// Returns how each feature is keyed, by slot.
-fn dimensions(decision: &AutoHeuristic, given: Vec<(String, Dimension)>) -> Result<Vec<Dimension>, Error> {
+fn treatments(decision: &AutoHeuristic, exact: &[String]) -> Result<Box<[Treatment]>, Error> {
     let schema = decision.features();
-    let mut dimensions = vec![Dimension::default(); schema.len()];
-    for (feature, dimension) in given {
-        match schema.slot(&feature) {
-            Some(slot) if schema.features()[slot].kind == FeatureKind::Numerical => {
-                dimensions[slot] = dimension;
-            }
-            _ => {
-                let name = decision.name();
-                return Err(Error::Usage(format!("{name}: {feature:?} is not a numerical feature")));
-            }
-        }
+    let is_number =
+        |name: &String| schema.get(name).is_some_and(|feature| feature.kind == FeatureKind::Numerical);
+    if let Some(other) = exact.iter().find(|name| !is_number(name)) {
+        let name = decision.name();
+        return Err(Error::Usage(format!("{name}: {other:?} is not a numerical feature")));
     }
-    Ok(dimensions)
+    let treatment = |feature: &Feature| match feature.kind {
+        FeatureKind::Categorical => Treatment::Category,
+        FeatureKind::Numerical if exact.contains(&feature.name) => Treatment::Exact,
+        FeatureKind::Numerical => Treatment::Bucket,
+    };
+    Ok(schema.features().iter().map(treatment).collect())
 }
 
 /// Returns the file of the picks on this device; `None` if there is no folder for it.

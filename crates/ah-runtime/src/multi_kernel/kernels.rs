@@ -160,7 +160,7 @@ impl<F> MultiKernel<F> {
     }
 
     /// Describes in words who decides, every remembered pick (guards, time, the second best kernel's time), and the
-    /// last events: why something was measured.
+    /// last events.
     #[must_use]
     pub fn explain(&self) -> String {
         self.picker.explain()

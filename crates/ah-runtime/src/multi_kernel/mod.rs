@@ -33,8 +33,9 @@
 //!
 //! 1. A kernel that the environment forces runs.
 //! 2. A learned heuristic that is sure decides ([`AutoHeuristic`](crate::AutoHeuristic)).
-//! 3. A remembered pick runs if its [guards](Guard) hold. [`Dimension`] defines how sizes are keyed.
-//! 4. A [miss](Miss) measures every eligible kernel, remembers the fastest in memory and on disk, and runs it. Kernels within
+//! 3. A remembered pick runs if its guards hold: numbers between two powers of two share a pick, unless the feature is
+//!    [exact](MultiKernelBuilder::exact).
+//! 4. Without one, the call measures every eligible kernel, remembers the fastest in memory and on disk, and runs it. Kernels within
 //!    the policy's target relative error tie; the first given wins. Threads that miss the same key in the meantime
 //!    run the fallback.
 //!
@@ -54,10 +55,9 @@ mod picks;
 mod trial;
 
 pub use builder::MultiKernelBuilder;
-pub use event::{Event, Miss};
+pub use event::Event;
 pub use kernels::MultiKernel;
 pub use measure::POLICY;
-pub use picks::{Bucket, Dimension, Guard};
 pub use trial::{Agrees, Attempt};
 
 /// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.

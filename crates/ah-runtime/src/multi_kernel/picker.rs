@@ -11,9 +11,9 @@ use ah_model::{Feature, Scalar};
 use ah_types::{Failure, Outcome, median};
 use arc_swap::ArcSwap;
 
-use super::event::{Event, Miss};
+use super::event::Event;
 use super::measure::{POLICY, winner};
-use super::picks::{self, Head, Pick, Table, Widening};
+use super::picks::{self, Head, Pick, Table};
 use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
@@ -133,15 +133,10 @@ impl Picker {
     #[cold]
     pub(super) fn missed(&self, values: &[Scalar<'_>], measure: Measure<'_>) -> usize {
         let fallback = self.fallback();
-        if self.widen(values)
-            && let Some(kernel) = self.known(values)
-        {
-            return kernel;
-        }
         let Ok(key) = self.table.load().key(values) else { return fallback };
         // Calls that measure nothing any more must be cheap.
         if self.table.load().len() >= self.max_picks {
-            self.report_limit(values);
+            self.report_limit();
             return fallback;
         }
         let Some(claim) = Claim::new(&self.claimed, key) else { return fallback };
@@ -149,8 +144,7 @@ impl Picker {
         if let Some(kernel) = self.known(values) {
             return kernel;
         }
-        let miss = self.reason(values);
-        self.measure(values, miss, measure).unwrap_or_else(|| {
+        self.measure(values, measure).unwrap_or_else(|| {
             // Every kernel failed: from now on the fallback serves this key.
             if lock(&self.claimed).len() < MAX_GIVEN_UP {
                 std::mem::forget(claim);
@@ -177,46 +171,13 @@ impl Picker {
         lock(&self.events).iter().cloned().collect()
     }
 
-    fn report_limit(&self, values: &[Scalar<'_>]) {
+    fn report_limit(&self) {
         if !self.limit_reported.swap(true, Ordering::Relaxed) {
-            self.report(Event::Limit { picks: self.max_picks, miss: self.reason(values) });
+            self.report(Event::Limit { picks: self.max_picks });
         }
     }
 
-    /// Returns why no pick serves these values, which are all defined.
-    fn reason(&self, values: &[Scalar<'_>]) -> Miss {
-        let table = self.table.load();
-        if let Some(pick) = table.find(values) {
-            return Miss::NotEligible { kernel: self.name_of(pick.kernel) };
-        }
-        match table.nearest_miss(values) {
-            None => Miss::First,
-            Some((slot, guard)) => {
-                let feature = &self.features()[slot].name;
-                let found = format!("{feature} = {}", values[slot].to_value());
-                Miss::Guard { guard: guard.of(feature), found }
-            }
-        }
-    }
-
-    /// Makes dynamic the dimensions that get their second value here; true if there are any.
-    fn widen(&self, values: &[Scalar<'_>]) -> bool {
-        if self.table.load().widenings(values).is_empty() {
-            return false;
-        }
-        let widened = self.change(|table| {
-            let widened = table.widenings(values);
-            table.make_dynamic(widened.iter().map(|dimension| dimension.slot));
-            widened
-        });
-        for &Widening { slot, first, second } in &widened {
-            let feature = self.features()[slot].name.clone();
-            self.report(Event::Dynamic { feature, first, second });
-        }
-        !widened.is_empty()
-    }
-
-    fn measure(&self, values: &[Scalar<'_>], miss: Miss, measure: Measure<'_>) -> Option<usize> {
+    fn measure(&self, values: &[Scalar<'_>], measure: Measure<'_>) -> Option<usize> {
         let context = self.context(values);
         let table = self.table.load();
         let outcomes = measure(&|kernel| self.is_eligible(&table, kernel, values));
@@ -240,7 +201,7 @@ impl Picker {
             }
         }
         let named = best.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
-        let event = Event::Measured { miss, context, winner: named };
+        let event = Event::Measured { context, winner: named };
         let Some(kernel) = best else {
             self.report(event);
             return None;
@@ -264,7 +225,7 @@ impl Picker {
         });
         self.report(event);
         if is_full {
-            self.report_limit(values);
+            self.report_limit();
         } else {
             self.write_file();
         }

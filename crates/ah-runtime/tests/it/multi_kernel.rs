@@ -1,12 +1,12 @@
-//! A MultiKernel picks the fastest kernel that supports the input, remembers it under guards, and gives the reason when
-//! it measures again. Time is virtual: each kernel advances the clock itself.
+//! A MultiKernel picks the fastest kernel that supports the input, and remembers it under guards. Time is
+//! virtual: each kernel advances the clock itself.
 
 use crate::common;
 use crate::common::virtual_kernels;
 
 use std::path::Path;
 
-use ah_runtime::multi_kernel::{Dimension, Event, MultiKernelBuilder};
+use ah_runtime::multi_kernel::{Event, MultiKernelBuilder};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel};
 use ah_types::log;
 use virtual_kernels::*;
@@ -15,7 +15,6 @@ use virtual_kernels::*;
 fn the_first_call_measures_and_later_ones_remember() {
     let multi = plain().build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
-    assert_eq!(last_miss(&multi), "nothing is remembered yet");
     for _ in 0..3 {
         assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "orig");
     }
@@ -24,38 +23,30 @@ fn the_first_call_measures_and_later_ones_remember() {
 }
 
 #[test]
-fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
+fn numbers_between_two_powers_of_two_share_a_pick() {
     let multi = plain().build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
-    // A second value in the bucket of the first is not measured.
     assert_eq!(remembered(&multi, 64.0, 127.0, "f32"), "orig");
-    assert_eq!(multi.events().pop().unwrap().to_string(), "k is dynamic from now on: it was 100 and is 127");
     assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
-    assert_eq!(last_miss(&multi), "the guard 64 < k <= 128 fails for k = 1000");
     assert_eq!(measured(&multi, 64.0, 1000.0, "f64"), "pad");
-    assert_eq!(last_miss(&multi), "the guard dtype == \"f32\" fails for dtype = f64");
     assert_eq!(remembered(&multi, 64.0, 513.0, "f32"), "pad");
+    assert_eq!(remembered(&multi, 33.0, 513.0, "f32"), "pad");
+    // A number that is not above 0 has no bucket.
+    assert_eq!(measured(&multi, 0.0, 513.0, "f32"), "pad");
+    assert_eq!(measured(&multi, -1.0, 513.0, "f32"), "pad");
     let text = multi.explain();
-    assert!(
-        text.contains(
-            "\norig takes 320.3 µs while m == 64 and 64 < k <= 128 and dtype == \"f32\"; then pad 500.0 µs\n"
-        ),
-        "{text}"
-    );
-    assert!(
-        text.contains("\n- measured [m=64 k=1000 dtype=f32] because the guard 64 < k <= 128 fails"),
-        "{text}"
-    );
+    let line = "\norig takes 320.3 µs while 32 < m <= 64 and 64 < k <= 128 and dtype == \"f32\"; then pad 500.0 µs\n";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("\n- measured [m=64 k=1000 dtype=f32]: pad wins with "), "{text}");
 }
 
 #[test]
-fn dimensions_can_be_exact_or_dynamic() {
-    let multi = plain().dimension("m", Dimension::Exact).dimension("k", Dimension::Dynamic).build().unwrap();
+fn each_value_of_an_exact_feature_is_measured() {
+    let multi = plain().exact("m").build().unwrap();
     assert_eq!(measured(&multi, 64.0, 160.0, "f32"), "orig");
-    assert_eq!(measured(&multi, 65.0, 160.0, "f32"), "orig");
+    assert_eq!(measured(&multi, 63.0, 160.0, "f32"), "orig");
     assert_eq!(remembered(&multi, 64.0, 144.0, "f32"), "orig");
     assert_eq!(measured(&multi, 64.0, 408.0, "f32"), "pad");
-    assert_eq!(last_miss(&multi), "the guard 128 < k <= 256 fails for k = 408");
 }
 
 #[test]
@@ -63,7 +54,6 @@ fn a_kernel_that_does_not_support_the_input_never_runs() {
     let multi = plain()
         .kernel("stream", 1, stream)
         .eligible("stream", |v| v[0].number() == Some(64.0))
-        .dimension("m", Dimension::Dynamic)
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
@@ -84,13 +74,11 @@ fn an_input_that_no_measured_kernel_supports_is_measured_again() {
         .timer(virtual_time)
         .eligible("stream", |v| v[0].number() == Some(64.0))
         .eligible("pad", |v| v[0].number() == Some(63.0))
-        .dimension("m", Dimension::Dynamic)
         .no_cache()
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
     assert_eq!(measured(&multi, 63.0, 100.0, "f32"), "pad");
-    assert_eq!(last_miss(&multi), "stream does not support this input");
     // Both picks are known now, and each runs for its own inputs.
     assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
     assert_eq!(remembered(&multi, 63.0, 100.0, "f32"), "pad");
@@ -128,7 +116,7 @@ fn undefined_features_run_the_fallback() {
 
 #[test]
 fn beyond_the_limit_nothing_is_measured() {
-    let multi = plain().max_picks(3).dimension("k", Dimension::Exact).build().unwrap();
+    let multi = plain().max_picks(3).exact("k").build().unwrap();
     for k in [1000.0, 2000.0, 3000.0] {
         assert_eq!(measured(&multi, 64.0, k, "f32"), "pad");
     }
@@ -142,7 +130,7 @@ fn beyond_the_limit_nothing_is_measured() {
 
 #[test]
 fn measurements_that_overlap_keep_the_limit() {
-    let multi = plain().max_picks(1).dimension("k", Dimension::Exact).build().unwrap();
+    let multi = plain().max_picks(1).exact("k").build().unwrap();
     let overlaps = std::cell::Cell::new(true);
     let call = |kernel: &Kernel| {
         // As another thread would, while this one measures.
@@ -221,7 +209,7 @@ fn threads_that_miss_together_measure_once() {
     )
     .kernel("long", 1, (|| std::thread::sleep(std::time::Duration::from_millis(2))) as fn())
     .kernel("short", 1, || std::thread::sleep(std::time::Duration::from_millis(1)))
-    .dimension("n", Dimension::Exact)
+    .exact("n")
     .no_cache()
     .build()
     .unwrap();
@@ -246,7 +234,7 @@ fn setting_up_names_what_does_not_fit() {
     };
     fails(plain().eligible("nope", |_| true), "no kernel \"nope\"; expected one of orig, pad");
     fails(plain().eligible("orig", |_| true), "choose a fallback that supports every input");
-    fails(plain().dimension("dtype", Dimension::Exact), "\"dtype\" is not a numerical feature");
+    fails(plain().exact("dtype"), "\"dtype\" is not a numerical feature");
     fails(plain().kernel("pad", 2, pad), "each name once");
     fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
 }

@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use ah_model::{Feature, Schema};
-use ah_runtime::multi_kernel::{Dimension, POLICY};
+use ah_runtime::multi_kernel::POLICY;
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
 use ah_types::log::{self, LogWriter, Metadata};
 
@@ -58,7 +58,7 @@ fn multi_kernel(folder: &Path, version: u64) -> MultiKernel<Kernel> {
     environment.picks = Some(cache);
     let decision = AutoHeuristic::builder("stress").numerical("n").environment(environment);
     let mut builder = MultiKernel::<Kernel>::builder(decision.log(folder.join("multi_kernel.txt")))
-        .dimension("n", Dimension::Exact)
+        .exact("n")
         .max_picks(1000)
         .append_to_log(true)
         .eligible("stream", |v| v[0].number().is_some_and(|n| n % 3.0 == 0.0))

@@ -1,7 +1,7 @@
 //! Picks on disk: one JSON file per MultiKernel, set of kernels and device.
 //!
 //! ```json
-//! {"format": "autoheuristic-picks", "version": 3, "name": "softmax", "device": {…},
+//! {"format": "autoheuristic-picks", "version": 4, "name": "softmax", "device": {…},
 //!  "kernels": [{"name": "looped", "version": "1f3a…"}, {"name": "persistent", "version": "77b0…"}],
 //!  "features": [{"name": "rows", "kind": "numerical"}, {"name": "columns", "kind": "numerical"}],
 //!  "picks": [{"guards": [{"equals": 64.0}, {"above": 512.0, "up_to": 1024.0}], "kernel": 1, "ms": [0.21, 0.17]}]}
@@ -38,7 +38,7 @@ impl Head {
         let features = decision.features().features().iter();
         Self(json!({
             "format": "autoheuristic-picks",
-            "version": 3,
+            "version": 4,
             "name": decision.name(),
             "device": decision.device(),
             "kernels": kernels.map(|(name, version)| json!({ "name": name, "version": version })).collect::<Value>(),

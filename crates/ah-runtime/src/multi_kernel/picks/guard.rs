@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 /// A condition on one feature's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(rename_all = "lowercase", expecting = "expected exactly one kind of guard")]
 pub enum Guard {
     /// This category.
@@ -34,7 +33,6 @@ pub struct Bucket {
 impl Guard {
     /// Returns true if the value satisfies the guard.
     #[inline]
-    #[must_use]
     pub fn holds(&self, value: Scalar<'_>) -> bool {
         match (self, value) {
             (Self::Within(bucket), Scalar::Number(x)) => bucket.holds(x),
@@ -62,7 +60,6 @@ impl Guard {
     }
 
     /// Returns the guard with this feature's name, for example `512 < m <= 1024`.
-    #[must_use]
     pub fn of(&self, feature: &str) -> String {
         match self {
             Self::Is(name) => format!("{feature} == {name:?}"),

@@ -9,6 +9,5 @@ mod shape_key;
 mod table;
 
 pub(super) use file::{Head, read, write};
-pub use guard::{Bucket, Guard};
-pub use shape_key::Dimension;
-pub(super) use table::{Pick, Table, Widening};
+pub(super) use shape_key::Treatment;
+pub(super) use table::{Pick, Table};

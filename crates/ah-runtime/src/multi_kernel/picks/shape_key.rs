@@ -1,9 +1,7 @@
 //! Shape keys: contexts that share a pick share a key.
 //!
-//! A number enters the key as it is until a second value of its feature is seen. From then on the feature is
-//! *dynamic*: its bucket enters the key, so that a stream of new sizes does not measure forever (TorchDynamo's
-//! automatic dynamic shapes, `torch._dynamo.config.automatic_dynamic_shapes`). The bucket's bounds become guards of
-//! the pick.
+//! Of a number its bucket enters the key, so that a stream of new sizes does not measure forever; the bucket's bounds are a
+//! guard of the pick. A number of an exact feature enters the key as it is.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
@@ -12,19 +10,6 @@ use ah_model::Scalar;
 use rustc_hash::{FxBuildHasher, FxHasher};
 
 use super::guard::{Bucket, Guard};
-
-/// How a numerical feature enters the key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Dimension {
-    /// The number itself, until a second value is seen; from then on its bucket.
-    #[default]
-    Automatic,
-    /// Always the number itself: each value is measured.
-    Exact,
-    /// The bucket, from the first value on.
-    Dynamic,
-}
 
 /// A bucket ends at each power of two. All its numbers (above, up_to] have the same exponent once 1 is subtracted from their bits;
 /// the exponent lies above this many bits.
@@ -36,11 +21,14 @@ fn bucket(x: f64) -> Bucket {
     Bucket { above: f64::from_bits(octave << SHIFT), up_to: f64::from_bits((octave + 1) << SHIFT) }
 }
 
-/// How a slot enters the key now: a number that was [`Dimension::Automatic`] becomes [`Dimension::Dynamic`].
+/// How a slot enters the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Treatment {
+pub(crate) enum Treatment {
     Category,
-    Number(Dimension),
+    /// A number, by its bucket.
+    Bucket,
+    /// A number, as it is.
+    Exact,
 }
 
 impl Treatment {
@@ -48,12 +36,10 @@ impl Treatment {
     #[inline]
     fn component(self, value: Scalar<'_>) -> Option<u64> {
         match (self, value) {
-            (Self::Number(Dimension::Dynamic), Scalar::Number(x)) if x > 0.0 => {
-                Some((x.to_bits() - 1) >> SHIFT)
-            }
-            // Adding 0 makes -0 and 0 one key.
-            (Self::Number(_), Scalar::Number(x)) if !x.is_nan() => Some((x + 0.0).to_bits()),
             (Self::Category, value) => value.category().map(|text| FxBuildHasher.hash_one(text)),
+            (Self::Bucket, Scalar::Number(x)) if x > 0.0 => Some((x.to_bits() - 1) >> SHIFT),
+            // Adding 0 makes -0 and 0 one key.
+            (_, Scalar::Number(x)) if !x.is_nan() => Some((x + 0.0).to_bits()),
             _ => None,
         }
     }
@@ -61,10 +47,10 @@ impl Treatment {
     /// Returns the guard of a pick for this value.
     pub(super) fn guard(self, value: Scalar<'_>) -> Option<Guard> {
         Some(match (self, value) {
-            (Self::Number(Dimension::Dynamic), Scalar::Number(x)) if x > 0.0 => Guard::Within(bucket(x)),
-            // Sizes are above 0; other numbers have no bucket.
-            (Self::Number(_), Scalar::Number(x)) if !x.is_nan() => Guard::Equals(x),
             (Self::Category, value) => Guard::Is(Arc::from(value.category()?)),
+            (Self::Bucket, Scalar::Number(x)) if x > 0.0 => Guard::Within(bucket(x)),
+            // Sizes are above 0; other numbers have no bucket.
+            (_, Scalar::Number(x)) if !x.is_nan() => Guard::Equals(x),
             _ => return None,
         })
     }
@@ -103,7 +89,7 @@ mod tests {
             prop_assume!(!x.is_nan() && !y.is_nan());
             // The bucket of the least numbers above 0 shares the hash of 0; their guards differ.
             prop_assume!(!x.is_subnormal() && !y.is_subnormal());
-            for treatment in [Dimension::Exact, Dimension::Dynamic].map(Treatment::Number) {
+            for treatment in [Treatment::Exact, Treatment::Bucket] {
                 let guard = treatment.guard(Scalar::Number(x)).unwrap();
                 prop_assert!(guard.holds(Scalar::Number(x)), "{guard:?}");
                 prop_assert!(guard.holds(guard.value()), "{guard:?}");
@@ -123,7 +109,7 @@ mod tests {
 
     #[test]
     fn undefined_values_have_no_key() {
-        let treatments = [Treatment::Number(Dimension::Exact), Treatment::Category];
+        let treatments = [Treatment::Exact, Treatment::Category];
         assert_eq!(shape_key(&treatments, &[Scalar::Number(f64::NAN), "x".into()]), Err(0));
         assert_eq!(shape_key(&treatments, &[1.into()]), Err(1));
         assert_eq!(shape_key(&treatments, &[1.into(), 2.into()]), Err(1));

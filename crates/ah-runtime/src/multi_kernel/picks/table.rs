@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use ah_model::{Feature, FeatureKind, Scalar, Schema};
+use ah_model::Scalar;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
-use super::shape_key::{Dimension, Treatment, shape_key};
+use super::shape_key::{Treatment, shape_key};
 
 /// A remembered pick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,25 +52,12 @@ pub(crate) struct Table {
     pub(crate) consults: bool,
 }
 
-const DYNAMIC: Treatment = Treatment::Number(Dimension::Dynamic);
-
 /// Most panics remembered by their values. A kernel that panics beyond it is not called again at all.
 const MAX_PANICS: usize = 64;
 
-/// A dimension that becomes dynamic, with the two values that make it so.
-pub(crate) struct Widening {
-    pub(crate) slot: usize,
-    pub(crate) first: f64,
-    pub(crate) second: f64,
-}
-
 impl Table {
-    pub(crate) fn new(schema: &Schema, dimensions: &[Dimension]) -> Self {
-        let treatment = |(feature, dimension): (&Feature, &Dimension)| match feature.kind {
-            FeatureKind::Categorical => Treatment::Category,
-            FeatureKind::Numerical => Treatment::Number(*dimension),
-        };
-        let treatments = schema.features().iter().zip(dimensions).map(treatment).collect();
+    /// Starts a table without picks; `treatments` are those of the features, by slot.
+    pub(crate) fn new(treatments: Box<[Treatment]>) -> Self {
         Self { treatments, picks: FxHashMap::default(), panics: Vec::new(), generation: 0, consults: false }
     }
 
@@ -107,76 +94,13 @@ impl Table {
         self.treatments.iter().enumerate().map(guard).collect()
     }
 
-    /// Returns the first broken guard, with its slot, of the pick with the fewest broken guards.
-    pub(crate) fn nearest_miss(&self, values: &[Scalar<'_>]) -> Option<(usize, &Guard)> {
-        let broken = |pick: &Pick| {
-            let broken = pick.guards.iter().zip(values).filter(|(guard, value)| !guard.holds(**value));
-            broken.count()
-        };
-        let nearest = self.picks().into_iter().min_by_key(|pick| broken(pick))?;
-        nearest
-            .guards
-            .iter()
-            .enumerate()
-            .find(|(slot, guard)| !values.get(*slot).is_some_and(|v| guard.holds(*v)))
-    }
-
-    /// Returns each dimension that may become dynamic and gets its second value here.
-    pub(crate) fn widenings(&self, values: &[Scalar<'_>]) -> Vec<Widening> {
-        let widening = |(slot, value): (usize, &Scalar<'_>)| {
-            let second = value.number().filter(|x| !x.is_nan())?;
-            let other = |pick: &Arc<Pick>| match pick.guards[slot] {
-                Guard::Equals(x) if x != second => Some(x),
-                _ => None,
-            };
-            let may_widen = self.treatments[slot] == Treatment::Number(Dimension::Automatic);
-            let first = self.picks.values().filter(|_| may_widen).filter_map(other).min_by(f64::total_cmp)?;
-            Some(Widening { slot, first, second })
-        };
-        values.iter().take(self.treatments.len()).enumerate().filter_map(widening).collect()
-    }
-
-    /// Makes these dimensions dynamic.
-    pub(crate) fn make_dynamic(&mut self, slots: impl IntoIterator<Item = usize>) {
-        let before = self.treatments.clone();
-        for slot in slots {
-            self.treatments[slot] = DYNAMIC;
-        }
-        if self.treatments == before {
-            return;
-        }
-        let picks: Vec<Arc<Pick>> = self.picks().into_iter().cloned().collect();
-        self.picks.clear();
-        for pick in picks {
-            self.put(Arc::unwrap_or_clone(pick));
-        }
-    }
-
-    /// Remembers a pick; it replaces a pick with the same guards. A dimension becomes dynamic if its guard is a
-    /// bucket. Returns false, and remembers nothing, if the guards do not fit this table.
+    /// Remembers a pick; it replaces a pick with the same guards. Returns false, and remembers nothing, if its guards are not
+    /// those that this table makes: a feature was exact when it was written, or is now.
     pub(crate) fn insert(&mut self, pick: Pick) -> bool {
-        if pick.guards.len() != self.treatments.len() {
-            return false;
-        }
-        let mut slots = Vec::new();
-        for (slot, guard) in pick.guards.iter().enumerate() {
-            let makes = |treatment: Treatment| treatment.guard(guard.value()).as_ref() == Some(guard);
-            match self.treatments[slot] {
-                now if makes(now) => {}
-                DYNAMIC if makes(Treatment::Number(Dimension::Exact)) => {}
-                Treatment::Number(Dimension::Automatic) if makes(DYNAMIC) => slots.push(slot),
-                _ => return false,
-            }
-        }
-        self.make_dynamic(slots);
-        self.put(pick)
-    }
-
-    /// Stores a pick whose guards fit the treatments, or are narrower.
-    fn put(&mut self, pick: Pick) -> bool {
         let values: Vec<Scalar<'_>> = pick.guards.iter().map(Guard::value).collect();
-        let (Some(guards), Ok(key)) = (self.guards(&values), self.key(&values)) else { return false };
-        self.picks.insert(key, Arc::new(Pick { guards, ..pick }));
+        let is_own = self.guards(&values).is_some_and(|guards| guards == pick.guards);
+        let Some(key) = self.key(&values).ok().filter(|_| is_own) else { return false };
+        self.picks.insert(key, Arc::new(pick));
         true
     }
 

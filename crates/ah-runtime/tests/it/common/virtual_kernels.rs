@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use ah_runtime::Scalar;
-use ah_runtime::multi_kernel::{Event, MultiKernelBuilder};
+use ah_runtime::multi_kernel::MultiKernelBuilder;
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 
 thread_local! {
@@ -108,11 +108,4 @@ pub fn remembered(multi: &MultiKernel<Kernel>, m: f64, k: f64, dtype: &str) -> &
     let ran = call(multi, m, k, dtype);
     assert_eq!(ran.len(), 1, "expected one run, ran {ran:?}");
     ran[0]
-}
-
-pub fn last_miss(multi: &MultiKernel<Kernel>) -> String {
-    match multi.events().pop() {
-        Some(Event::Measured { miss, .. }) => miss.to_string(),
-        other => panic!("expected a measurement, found {other:?}"),
-    }
 }

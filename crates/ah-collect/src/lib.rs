@@ -33,7 +33,6 @@ mod outcomes;
 mod plan;
 mod process_group;
 mod progress;
-mod report;
 mod summary;
 #[cfg(feature = "kernels")]
 pub mod tool;

@@ -26,9 +26,7 @@ Examples:
   Measure for two minutes; the same command continues an interrupted run:
     ah-collect --name mm --max-seconds 120
   A kernel or commands of your own, described in a file:
-    ah-collect --optimization own.toml -o own.txt
-  The contents of a log:
-    ah-collect report train.txt";
+    ah-collect --optimization own.toml -o own.txt";
 
 /// Returns the flags and subcommands, for completions and man pages.
 pub fn command() -> clap::Command {
@@ -54,15 +52,12 @@ struct ToolFlags {
     /// Where to measure; auto takes a GPU if there is one
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     backend: Backend,
-    /// The index of the device
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    device: u32,
-    /// The devices to measure on at once, one worker process each, into one log
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', conflicts_with = "device")]
-    devices: Vec<u32>,
-    /// A program that measures choices of its own: a command that speaks the protocol of docs/workers.md. With --devices,
+    /// The index of the device [default: 0], or of several to measure on at once, one worker process each, into one log
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    device: Vec<u32>,
+    /// A program that measures choices of its own: a command that speaks the protocol of docs/workers.md. With --device,
     /// one is started for each, with CUDA_VISIBLE_DEVICES
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["backend", "device"])]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "backend")]
     worker: Option<String>,
 }
 
@@ -123,7 +118,7 @@ impl ToolFlags {
             return Ok(needed);
         }
         let reason = match no_gpu() {
-            None if cuda::serve_fn(optimization.clone(), self.device).is_some() => return Ok(Backend::Cuda),
+            None if cuda::serve_fn(optimization.clone(), 0).is_some() => return Ok(Backend::Cuda),
             None => format!("nothing measures {} on a GPU", optimization.name),
             Some(reason) => reason,
         };
@@ -154,7 +149,7 @@ impl Program for Tool {
     fn workers(&self, flags: &ToolFlags, limit: Duration) -> Result<Vec<Worker>, Error> {
         let file = flags.file()?;
         // Two workers of one device would time each other.
-        Error::require_distinct("devices", "device", &flags.devices, u32::to_string)?;
+        Error::require_distinct("device", "device", &flags.device, u32::to_string)?;
         if let Some(text) = &flags.worker {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
@@ -172,8 +167,8 @@ impl Program for Tool {
                 };
                 Worker::start(command, limit, named, ah_cli::is_verbose())
             };
-            let devices = flags.devices.iter().map(Some);
-            return devices.chain(flags.devices.is_empty().then_some(None)).map(start).collect();
+            let devices = flags.device.iter().map(Some);
+            return devices.chain(flags.device.is_empty().then_some(None)).map(start).collect();
         }
         let optimization = flags.optimization(file.as_ref())?;
         let choices = file.as_ref().and_then(|file| file.choices.as_ref());
@@ -183,7 +178,7 @@ impl Program for Tool {
             Some(CustomChoices::Commands(_)) => 3 * limit + Duration::from_secs(5),
             _ => limit,
         };
-        let devices = if flags.devices.is_empty() { vec![flags.device] } else { flags.devices.clone() };
+        let devices = if flags.device.is_empty() { vec![0] } else { flags.device.clone() };
         if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
             return Err(Error::Device(format!("the CPU is device 0, found --device {device}")));
         }
@@ -207,10 +202,11 @@ impl Program for Tool {
     fn serve(&self, flags: ToolFlags, limit: Duration) -> std::io::Result<()> {
         let served = flags.file().and_then(|file| {
             let optimization = flags.optimization(file.as_ref())?;
+            let device = flags.device.first().copied().unwrap_or(0);
             Ok(match file.and_then(|file| file.choices) {
                 Some(CustomChoices::Commands(commands)) => commands.serve_fn(optimization, limit),
-                Some(CustomChoices::Cuda(kernel)) => kernel.serve_fn(optimization, flags.device),
-                None => flags.backend(None, &optimization)?.serve_fn(optimization, flags.device)?,
+                Some(CustomChoices::Cuda(kernel)) => kernel.serve_fn(optimization, device),
+                None => flags.backend(None, &optimization)?.serve_fn(optimization, device)?,
             })
         });
         match served {

@@ -1,4 +1,4 @@
-//! The command line of every collecting program: its modes `collect` (the bare call), `report` and `list`.
+//! The command line of every collecting program: its modes `collect` (the bare call), `list` and `check-worker`.
 //!
 //! A [`Program`] adds the flags that name what it measures. `ah-collect` itself is such a program, and so is a program of
 //! functions.
@@ -6,7 +6,6 @@
 mod check_worker;
 mod collect;
 mod program;
-mod report;
 
 use ah_model::Error;
 use std::process::ExitCode;
@@ -24,7 +23,6 @@ use collect::CollectFlags;
 #[cfg(feature = "kernels")]
 pub(crate) use program::{LIMIT, listing, listing_of};
 pub(crate) use program::{NoFlags, Program};
-use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]
 #[command(
@@ -45,8 +43,6 @@ pub(crate) struct Cli<F: clap::Args> {
 enum Mode<F: clap::Args> {
     /// Measure and append to a log, as the command without a subcommand does
     Collect(CollectFlags<F>),
-    /// Print the facts of a log: coverage, noise, winners that change
-    Report(ReportFlags),
     /// Show what can be measured, with choices and features
     #[command(after_help = "Examples:\n  Everything that can be measured here:\n    ah-collect list")]
     List {
@@ -86,7 +82,6 @@ pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str)
 fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, Error> {
     match mode {
         Mode::Collect(flags) => flags.run(program),
-        Mode::Report(flags) => flags.run(),
         Mode::List { source } => {
             stdout(&program.list(&source)?)?;
             Ok(exit::SUCCESS)

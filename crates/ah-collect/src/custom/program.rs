@@ -14,8 +14,8 @@ use crate::cli::{self, NoFlags, Program};
 use crate::worker::{self, Named, Worker};
 
 impl<T: Clone + Send + 'static> Decision<T> {
-    /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
-    /// continues where it stopped, and reports about a log.
+    /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log
+    /// and continues where it stopped.
     ///
     /// Functions run in a worker process, which is this program started again with `serve`: a choice
     /// that panics, ends the process or never ends costs only its time on that input. So call this first in

@@ -339,7 +339,7 @@ fn flags_that_would_have_no_effect_or_disturb_the_times_are_refused() {
     let commands = "choices = { a = \"true\", b = \"true\" }\ninputs = { size = [1, 2] }\n";
     for (flags, expected) in [
         (["--backend", "cuda"], "[commands] runs on the processor, found --backend cuda"),
-        (["--devices", "0,0"], "--devices: expected each device once, found 0 twice"),
+        (["--device", "0,0"], "--device: expected each device once, found 0 twice"),
     ] {
         refused(programs(&folder, commands).args(flags), 2, &[expected]);
     }

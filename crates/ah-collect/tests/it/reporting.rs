@@ -1,31 +1,9 @@
-//! The output for people: `report` and `list`.
+//! The output for people.
 
 use crate::common;
 
 use assert_cmd::Command;
-use common::{Folder, fake, fake_to, refused, stdout, succeed};
-
-#[test]
-fn a_log_is_described() {
-    let folder = Folder::new();
-    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
-    succeed(fake(&folder).args(["--inputs", "inputs.csv"]));
-    let mut command = Command::cargo_bin("ah-collect").unwrap();
-    insta::assert_snapshot!(stdout(command.args(["report"]).arg(folder.log())));
-
-    // A log that another program wrote names no tool, and has no seed.
-    let log = folder.read("train.txt");
-    let (head, rows) = log.split_once('\n').unwrap();
-    let mut metadata: serde_json::Value = serde_json::from_str(head).unwrap();
-    metadata["autoheuristic_rs"].as_object_mut().unwrap().retain(|key, _| key != "tool" && key != "seed");
-    std::fs::write(folder.path("other.txt"), format!("{metadata}\n{rows}")).unwrap();
-    let mut command = Command::cargo_bin("ah-collect").unwrap();
-    let text = stdout(command.args(["report"]).arg(folder.path("other.txt")));
-    assert!(text.contains("policy: ") && !text.contains("seed: ") && !text.contains("tool: "), "{text}");
-
-    let mut command = Command::cargo_bin("ah-collect").unwrap();
-    refused(command.args(["report"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
-}
+use common::{Folder, fake, fake_to, stdout, succeed};
 
 #[test]
 fn a_missing_gpu_is_said_once() {

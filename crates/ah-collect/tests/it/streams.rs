@@ -78,7 +78,6 @@ fn names_from_files_do_not_move_the_cursor() {
     };
     run(&["--backend", "cpu", "--optimization", "evil.toml"]);
     run(&["--worker", &fake_worker(""), "--inputs", "inputs.csv"]);
-    run(&["report", "train.txt"]);
     assert!(outputs.iter().any(|text| String::from_utf8_lossy(text).contains("evil")));
     for text in outputs {
         let text = String::from_utf8(text).unwrap();

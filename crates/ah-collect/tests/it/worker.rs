@@ -40,7 +40,7 @@ fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
 fn several_devices_share_one_sequence_and_one_log() {
     let (one, many) = (Folder::new(), Folder::new());
     succeed(fake(&one).args(["--num-samples", "24"]));
-    let stderr = succeed(fake(&many).args(["--devices", "0,1,2", "--num-samples", "24"]));
+    let stderr = succeed(fake(&many).args(["--device", "0,1,2", "--num-samples", "24"]));
     assert!(stderr.contains("measured 24 inputs"), "{stderr}");
     let log = log::read(&[many.log()]).unwrap();
     assert_eq!(log.inputs.len(), 24);

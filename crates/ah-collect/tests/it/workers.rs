@@ -414,7 +414,7 @@ fn a_choice_that_crashes_takes_no_samples_from_the_others() {
 fn workers_of_several_devices_that_differ_are_refused() {
     let folder = Folder::new();
     let Some(mut command) = worker(&folder, "choices by the device", 1) else { return };
-    command.args(["--devices", "0,1", "--inputs"]).arg(list(&folder));
+    command.args(["--device", "0,1", "--inputs"]).arg(list(&folder));
     // By position, the times of one worker would count for the choices of the other.
     refused(
         &mut command,

@@ -17,9 +17,6 @@ use crate::preset::Preset;
 /// The column of the times.
 const TIMES: &str = "times";
 
-/// The reasons in place of a time.
-const FAILED: [&str; 3] = ["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"];
-
 #[derive(Deserialize)]
 struct Cache {
     /// Older files have none.
@@ -48,11 +45,9 @@ pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault>
         };
         let mut row: Map<String, Json> = problem.iter().cloned().collect();
         row.extend(entry.clone());
-        // A failed configuration has no `times`, and its `time` is the reason.
+        // A failed configuration has no `times`, and its `time` is the reason, which the preset knows.
         let time = entry.get(TIMES).filter(|times| times.is_array()).or_else(|| entry.get("time"));
-        let has_failed = time.and_then(Json::as_str).is_some_and(|reason| FAILED.contains(&reason));
-        let time = if has_failed { "inf".into() } else { time.cloned().unwrap_or_default() };
-        row.insert(TIMES.to_owned(), time);
+        row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
         rows.push((Some(name), row));
     }
     roles.choice.extend(choice);

@@ -24,8 +24,7 @@ pub fn reader(preset: &str) -> Option<ReadRecord> {
     match preset {
         "kernel-tuner" => Some(kernel_tuner::read),
         "triton" => Some(triton::read),
-        "inductor" => Some(inductor::read_result),
-        "inductor-mm" => Some(inductor::read_products),
+        "inductor" => Some(inductor::read),
         _ => None,
     }
 }

@@ -203,7 +203,7 @@ fn a_preset_can_be_printed_and_a_wrong_one_is_refused() {
     assert!(preset_text("hyperfine").unwrap().contains("time = [\"times\"]"));
     // Code reads its rows.
     assert!(preset_text("triton").unwrap().contains("\"/configs_timings\""));
-    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, google-benchmark-csv, hipblaslt-bench, hyperfine, inductor, inductor-mm, jmh, jmh-csv, kernel-tuner, ktt, nanobench, nanobench-csv, nvbench, and 4 more, found "hyperfin"; did you mean "hyperfine"?"#);
+    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, google-benchmark-csv, hipblaslt-bench, hyperfine, inductor, jmh, jmh-csv, kernel-tuner, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, and 3 more, found "hyperfin"; did you mean "hyperfine"?"#);
     let folder = Folder::new();
     let mut params = folder.table("t.csv", "M,N,dtype,BLOCK_M,num_warps,ms\n1,1,a,1,1,1\n");
     params.tool = Some("jmh".to_owned());

@@ -7,12 +7,7 @@ use proptest::prelude::*;
 
 use crate::{Folder, counts, names, sample};
 
-const SAMPLES: [&str; 4] = [
-    "matmul_kernel.autotune.json",
-    "matmul_kernel.jsonl",
-    "inductor_mm.json",
-    "autotuning_result_json_list.txt",
-];
+const SAMPLES: [&str; 3] = ["matmul_kernel.autotune.json", "matmul_kernel.jsonl", "inductor_mm.json"];
 
 /// Returns the parameters of an import of a table with a name alone.
 fn named(folder: &Folder, table: &str) -> ImportParams {
@@ -67,7 +62,7 @@ fn triton() {
 #[test]
 fn inductor() {
     assert_snapshot!(imported("inductor_mm.json"), @r#"
-    read as inductor-mm
+    read as inductor
     3 rows: 1 inputs, 3 choices; 2 times, in milliseconds, 1 failed, 0 not measured
     choices: extern_mm, "type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_…", "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
     numerical: m, k, n
@@ -77,18 +72,6 @@ fn inductor() {
     512,1024,256,extern_mm,0.0123
     512,1024,256,type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_numwarps=4,0.0117
     512,1024,256,type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_numwarps=8,inf
-    "#);
-    assert_snapshot!(imported("autotuning_result_json_list.txt"), @r#"
-    read as inductor
-    2 rows: 1 inputs, 2 choices; 2 times, in milliseconds, 0 failed, 0 not measured
-    choices: extern_mm, "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
-    numerical: m, k, n, mat1_stride_0, mat1_stride_1, mat2_stride_0, mat2_stride_1
-    categorical: mat1_dtype, mat1_iscontig, mat2_dtype, mat2_iscontig
-    left out: backend, kernel_call_name, op_name, cuda_device_name, cuda_device_count, input_nodes, autotuning_time, precompile_time, prescreening_time, num_stages, num_warps, tile_shape, GROUP_M, allow_tf32, acc_type
-    {"name":"gemm","device_capa":[0,0],"numerical_features":["m","k","n","mat1_stride_0","mat1_stride_1","mat2_stride_0","mat2_stride_1"],"categorical_features":["mat1_dtype","mat1_iscontig","mat2_dtype","mat2_iscontig"]}
-    m,k,n,mat1_dtype,mat1_stride_0,mat1_stride_1,mat1_iscontig,mat2_dtype,mat2_stride_0,mat2_stride_1,mat2_iscontig,choice,feedback
-    512,1024,256,torch.float16,1024,1,True,torch.float16,1,1024,False,extern_mm,0.0123
-    512,1024,256,torch.float16,1024,1,True,torch.float16,1,1024,False,type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_numwarps=4,0.0117
     "#);
 }
 
@@ -165,15 +148,9 @@ fn records_that_their_tool_does_not_write_are_one_sentence() {
         ),
         ("matmul_kernel.jsonl", "\"key\": [\"64\", ", "\"key\": [\"sixty\", "),
         // Cut off: what would close it is not guessed.
-        (
-            "autotuning_result_json_list.txt",
-            ", \"benchmark_result\": 0.0117}",
-            ", \"benchmark_result\": {\"median\": 1",
-        ),
+        ("matmul_kernel.jsonl", ", \"duration\": 1.5}", ""),
         ("inductor_mm.json", "\"(512, 1024, 256)\": [", "\"(512, 1024)\": ["),
         ("inductor_mm.json", "\"BLOCK_M\": 64,", ""),
-        ("autotuning_result_json_list.txt", "\"Triton\"", "\"CUTLASS\""),
-        ("autotuning_result_json_list.txt", "\"size\": \"(1024, 256)\"", "\"size\": \"(256,)\""),
         ("kernel_tuner_4096.json", "\"schema_version\": \"1.1.0\"", "\"schema_version\": \"2.0.0\""),
     ] {
         let params = changed(&folder, table, from, to);
@@ -183,11 +160,9 @@ fn records_that_their_tool_does_not_write_are_one_sentence() {
     matmul_kernel.autotune.json: expected results of Triton's autotuner with the keys and values that it writes, found "{\"key\":[\"1024\",\"512\",\"torch.float16\",\"torch.float16\"],\"confi…" (missing field `kwargs`); fix the file, or name its format with --format
     matmul_kernel.jsonl: expected one kernel in all rows (split the file by it), found matmul_kernel, other; fix the file, or name its format with --format
     matmul_kernel.jsonl:2: column "key0": expected a number, as in 2 other rows, found "sixty"; fix it; or give --categorical with this column if these are names
-    autotuning_result_json_list.txt:2: expected a JSON object, found "{\"backend\": \"Triton\", \"num_stages\": 3, \"num_warps\": 4, \"tile…" (EOF while parsing an object at line 1 column 661); fix the row, or skip such rows with --skip-bad-rows
+    matmul_kernel.jsonl:2: expected a JSON object, found "{\"kernel\": \"matmul_kernel\", \"key\": [\"64\", \"512\", \"torch.floa…" (EOF while parsing an object at line 1 column 367); fix the row, or skip such rows with --skip-bad-rows
     inductor_mm.json: expected a log of TORCHINDUCTOR_MM_LOGGING_FILE with the sizes "(M, K, N)" as keys, found "(512, 1024)"; fix the file, or name its format with --format
     inductor_mm.json: expected a log of TORCHINDUCTOR_MM_LOGGING_FILE with the keys and values that it writes, found "{\"type\":\"triton\",\"time\":0.0117,\"BLOCK_K\":32,\"BLOCK_N\":64,\"nu…" (missing field `BLOCK_M`); fix the file, or name its format with --format
-    autotuning_result_json_list.txt:2: expected Inductor's list of autotuning results with the backend extern with a kernel_call_name, or Triton with tile_shape, num_stages and num_warps, found "CUTLASS"; fix the row, or skip such rows with --skip-bad-rows
-    autotuning_result_json_list.txt:1: expected Inductor's list of autotuning results with the size and the stride of a matrix, or of a batch of them, found "(256,) and (1, 1024)"; fix the row, or skip such rows with --skip-bad-rows
     kernel_tuner_4096.json: expected a cache of Kernel Tuner with schema_version 1, found "2.0.0"; fix the file, or name its format with --format
     "#);
 }
@@ -195,10 +170,10 @@ fn records_that_their_tool_does_not_write_are_one_sentence() {
 #[test]
 fn a_bad_record_can_be_skipped() {
     let folder = Folder::new();
-    let mut params = changed(&folder, "autotuning_result_json_list.txt", "\"Triton\"", "\"CUTLASS\"");
+    let mut params = changed(&folder, "matmul_kernel.jsonl", "\"key\": [\"64\"", "\"keys\": [\"64\"");
     params.skip_bad_rows = true;
     let report = import(&params).unwrap();
-    assert_eq!((counts(&report), report.bad_rows), ((1, 1, 1, 1, 0, 0), 1));
+    assert_eq!((counts(&report), report.bad_rows), ((2, 1, 2, 2, 0, 0), 1));
 }
 
 /// Two caches with other numbers of features once gave rows with the features of the wrong columns.

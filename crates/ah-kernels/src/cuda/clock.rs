@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ah_measure::{Burst, Failure, Times};
-use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
-use cudarc::driver::{CudaEvent, CudaGraph, CudaStream};
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{CudaEvent, CudaStream};
 
 use super::arena::Allocation;
 use super::error::CudaError;
@@ -51,9 +51,8 @@ impl Clock {
 
     /// Times `run`, which starts work. Returns the mean time of a run in milliseconds for each sample.
     ///
-    /// Before a cold sample the L2 is overwritten; a cold sample that was launched late is taken again. The runs of a hot
-    /// sample are captured into a graph and replayed, so that launches do not count. Samples that were taken while the card
-    /// throttled itself are taken again.
+    /// Before a cold sample the L2 is overwritten; a cold sample that was launched late is taken again. Samples that were taken
+    /// while the card throttled itself are taken again.
     ///
     /// # Errors
     /// [`Failure::Unmeasured`] if the card does not recover from throttling.
@@ -64,12 +63,7 @@ impl Clock {
     ) -> Result<Times, Failure> {
         let mut throttled = "";
         for _ in 0..MAX_THROTTLED {
-            let graph =
-                if burst.runs > 1 && !burst.cold { Some(self.capture(burst.runs, &run)?) } else { None };
-            let launch = || match &graph {
-                Some(graph) => graph.launch().map_err(CudaError::driver("replay a graph")),
-                None => (0..burst.runs).try_for_each(|_| run()),
-            };
+            let launch = || (0..burst.runs).try_for_each(|_| run());
             let times = in_time(burst.samples, |samples, lead| {
                 self.read(samples, if burst.cold { lead } else { 0 }, launch)
             })?;
@@ -109,17 +103,6 @@ impl Clock {
             Ok(Reading { ms: f64::from(ms), is_late })
         });
         readings.collect()
-    }
-
-    fn capture(&self, runs: u32, run: &impl Fn() -> Result<(), CudaError>) -> Result<CudaGraph, CudaError> {
-        let failed = CudaError::driver("capture a graph");
-        self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(&failed)?;
-        let started = (0..runs).try_for_each(|_| run());
-        // The capture is also ended after a failed launch; else the stream would stay unusable.
-        let graph = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed);
-        started?;
-        let code = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-        graph?.ok_or(CudaError::Driver { doing: "capture a graph", code })
     }
 }
 

@@ -35,8 +35,8 @@ pub struct Arguments {
     /// What the code does beside choosing: rank choices and pick among offered ones; serve ah-runtime
     #[arg(long, value_enum, value_delimiter = ',', value_name = "EXTRAS")]
     pub with: Vec<Extra>,
-    /// The folder of the crate ah-runtime, for --with runtime
-    #[arg(long, value_name = "PATH", default_value = "crates/ah-runtime", requires = "with")]
+    /// The path of the crate ah-runtime from the generated crate's folder, for --with runtime
+    #[arg(long, value_name = "PATH", default_value = "../../crates/ah-runtime", requires = "with")]
     pub runtime_path: PathBuf,
     /// The SPDX name of your license, for the first lines
     #[arg(long, value_name = "SPDX")]

@@ -1,7 +1,7 @@
 //! Rust: a crate of one file, or that file as a module of a library. It needs no other crate and no std, and allocates nothing.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ah_model::expr::Type;
 use ah_model::{Error, FeatureKind, FieldValue, Model, Target, fields};
@@ -76,36 +76,6 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
     }
 }
 
-/// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
-fn relative(from: &Path, path: &Path) -> Result<String, Error> {
-    let missing = |error| format!("{}: {error}", path.display());
-    let absolute = path.canonicalize().map_err(|error| {
-        Error::parameter("runtime_path", "the folder of the crate ah-runtime", missing(error))
-    })?;
-    // The crate's folder may not exist yet; its nearest ancestor does.
-    let from = std::path::absolute(from).map_err(Error::io(from, "find"))?;
-    let existing = from.ancestors().find(|a| a.exists()).unwrap_or(Path::new("/"));
-    let rest = from.strip_prefix(existing).unwrap_or(Path::new(""));
-    let from = existing.canonicalize().map_err(Error::io(existing, "find"))?.join(rest);
-    let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), absolute.components().collect());
-    let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let mut relative = PathBuf::new();
-    relative.extend(a[shared..].iter().map(|_| ".."));
-    relative.extend(&b[shared..]);
-    Ok(rust_string(&relative.to_string_lossy().replace('\\', "/")))
-}
-
-/// Returns the names of the packages that a folder is in, as code writes them.
-fn packages_around(folder: &Path) -> Vec<String> {
-    let folder = std::path::absolute(folder).unwrap_or_default();
-    let manifests = folder.ancestors().map(|ancestor| ancestor.join("Cargo.toml"));
-    let name = |path: PathBuf| {
-        let manifest: toml::Table = std::fs::read_to_string(path).ok()?.parse().ok()?;
-        Some(manifest.get("package")?.get("name")?.as_str()?.replace('-', "_"))
-    };
-    manifests.filter_map(name).collect()
-}
-
 fn usage(place: &Path, _: &str) -> String {
     let name = stem(place);
     match place.extension().is_some_and(|ending| ending == "rs") {
@@ -120,7 +90,7 @@ fn usage(place: &Path, _: &str) -> String {
 
 fn files(request: &Request<'_>) -> Result<Output, Error> {
     let model = request.model;
-    let (mut values, mut names, planned) = skeleton::values(request, &LANGUAGE, true)?;
+    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE, true)?;
     let has_texts = planned.given.iter().any(|slot| {
         model.features.base().features()[*slot].kind == FeatureKind::Categorical && !is_truth(model, *slot)
     });
@@ -144,13 +114,8 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
         let file = skeleton::render("rust/lib.rs", &values)?;
         return Ok(Output::file(request, "", file, planned.signature(&names)));
     }
-    // Cargo refuses a crate that depends on one of its own name.
-    if packages_around(request.out).contains(&names.package) {
-        names.package += "_heuristic";
-        values.insert("package", &names.package);
-    }
     if let Some(runtime) = request.runtime {
-        values.insert("runtime", &relative(&request.out.join(&names.package), runtime)?);
+        values.insert("runtime", &rust_string(&runtime.to_string_lossy()));
         insert_runtime(&mut values, model);
     }
     let optimization = code(&model.optimization).replace('`', "");

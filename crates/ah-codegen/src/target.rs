@@ -42,8 +42,8 @@ pub struct Request<'a> {
     pub mode: WriteMode,
     /// Whether the code also ranks choices, and picks among those that a program offers.
     pub ranked: bool,
-    /// The folder of the crate `ah-runtime`: the Rust crate gets the feature `runtime`, which implements
-    /// `ah_runtime::Heuristic`. It needs the rankings too.
+    /// The path of the crate `ah-runtime`, as the `Cargo.toml` of the Rust crate has it: that crate gets the feature `runtime`,
+    /// which implements `ah_runtime::Heuristic`. It needs the rankings too.
     pub runtime: Option<&'a Path>,
     /// The SPDX name of a license for the first lines.
     pub license: Option<&'a str>,

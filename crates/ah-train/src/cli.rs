@@ -210,7 +210,7 @@ pub struct TrainArgs {
     /// compares it.
     #[arg(long, value_name = "FILE")]
     pub source: Vec<PathBuf>,
-    /// The folder of the crate ah-runtime: the generated crate then has the feature `runtime`.
+    /// The path of the crate ah-runtime from the generated crate's folder: that crate then has the feature `runtime`.
     #[arg(long, value_name = "DIR")]
     pub runtime_path: Option<PathBuf>,
     /// Flags of `ah-codegen`, which are refused with advice.

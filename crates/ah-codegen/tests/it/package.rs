@@ -393,25 +393,6 @@ fn the_call_is_an_interface() {
     }
 }
 
-/// Cargo refuses a package that depends on one of its own name.
-#[test]
-fn a_crate_has_another_name_than_the_package_around_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path();
-    fs::create_dir(library.join("src")).unwrap();
-    fs::write(library.join("src/lib.rs"), "").unwrap();
-    fs::write(library.join("Cargo.toml"), "[package]\nname = \"small\"\nedition = \"2024\"\n[workspace]\n")
-        .unwrap();
-    let model = model(&["a"]);
-    let report = generate(&Request::new(&model, &[&RUST, &C], &library.join("generated"))).unwrap();
-    let places: Vec<&Path> = report.generated.iter().map(|files| files.output.place.as_path()).collect();
-    assert!(places[0].ends_with("generated/small_heuristic") && places[1].ends_with("small.h"), "{places:?}");
-    let manifest = fs::read_to_string(library.join("Cargo.toml")).unwrap();
-    let dependency = "[dependencies]\nsmall_heuristic = { path = \"generated/small_heuristic\" }\n";
-    fs::write(library.join("Cargo.toml"), manifest + dependency).unwrap();
-    cargo(library, &["check", "--offline", "--quiet"]);
-}
-
 #[test]
 fn structured_choices_are_dicts_in_python() {
     let folder = tempfile::tempdir().unwrap();

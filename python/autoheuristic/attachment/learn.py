@@ -68,7 +68,8 @@ def heuristic_of(
             return few if done.returncode == TOO_SMALL else said, done.returncode
         figures = json.loads(done.stdout)
         if more:
-            message += f"\nUntil then the heuristic always takes {', else '.join(figures['verdict']['choices'])}."
+            always = ", else ".join(figures["verdict"]["choices"]) or "the best choice that can run"
+            message += f"\nUntil then the heuristic always takes {always}."
         else:
             message = figures["summary"].strip()
         if figures["verdict"]["advice"] != "measure_more":

@@ -4,7 +4,7 @@
 #
 # --name pad_mm, mm or softmax measures a shipped decision. --name distinct measures the three functions of the book's
 # tutorial. auto is pad_mm on a GPU. On a processor it is distinct, because there the best choice depends on the input on
-# every machine; products gain little over the best single library.
+# every machine; products and softmax gain little over the best single kernel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,7 +53,7 @@ step "1/4 collect: measuring $name into $folder/train.txt"
 
 step "2/4 train: learning SimpleHeuristic and generating its crate"
 "$bin/ah-train" "$folder/train.txt" --heuristic-name SimpleHeuristic \
-  --model "$folder/model.json" --out "$folder/generated" --runtime-path "$PWD/crates/ah-runtime" --max-risk "$max_risk"
+  --model "$folder/model.json" --out "$folder/generated" --runtime-path crates/ah-runtime --max-risk "$max_risk"
 
 step "3/4 compile: the generated crate and a program that links it"
 # The program is outside the workspace, because no tool may depend on a generated crate.

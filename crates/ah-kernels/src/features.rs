@@ -41,12 +41,14 @@ pub fn with_contiguity(context: Context) -> Context {
 pub struct Padding {
     /// The multiple to which sizes are padded, in elements.
     pub alignment: u64,
+    /// Whether a size of 1 stays as it is.
+    pub keeps_one: bool,
 }
 
 impl Padding {
-    /// The number of elements that padding adds to a size. A size of 1 stays as it is.
+    /// The number of elements that padding adds to a size.
     pub fn length(self, size: u64) -> u64 {
-        if size == 1 { 0 } else { size.next_multiple_of(self.alignment) - size }
+        if self.keeps_one && size == 1 { 0 } else { size.next_multiple_of(self.alignment) - size }
     }
 
     /// Adds the features of padding to the context of a product.
@@ -111,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_is_pytorchs() {
-        let length = |size, alignment| Padding { alignment }.length(size);
+    fn padding_on_gpus_is_pytorchs() {
+        let length = |size, alignment| Padding { alignment, keeps_one: true }.length(size);
         assert_eq!(length(1, 8), 0);
         assert_eq!([41523, 5535, 29088].map(|size| length(size, 8)), [5, 1, 0]);
         assert_eq!(length(1023, 4), 1);

@@ -1,4 +1,5 @@
-//! The runner of `mm` on the processor: two libraries, on one thread or on all.
+//! The runner of `mm` and of `pad_mm` on the processor: two libraries, on one thread or on all; and a product of odd sizes as it
+//! is, or padded first.
 
 use ah_model::{ChoiceId, Context};
 use ah_types::{Optimization, TimingPolicy};
@@ -7,7 +8,8 @@ use rand::Rng as _;
 
 use super::clock;
 use super::kernels::MatMul;
-use crate::features;
+use super::kernels::pad_mm::{self, ALIGNMENT, PRODUCT, Padded};
+use crate::features::{self, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -16,39 +18,80 @@ const LARGEST: u32 = 1 << 30;
 /// Most elements of an operand: 4 GiB.
 const MAX_ELEMENTS: usize = 1 << 30;
 
-/// The greatest size of a drawn dimension.
-const MAX_SIZE: u64 = 2048;
-/// Most multiply-adds in a drawn input: about 10 ms on one core.
-const MAX_WORK: u64 = 512 << 20;
-
-/// Measures `mm` on the processor.
+/// Measures `mm` or `pad_mm` on the processor.
 #[derive(Debug)]
 pub(super) struct ProductRunner {
     experiment: Experiment,
+    /// The library of each choice; `None` pads first.
+    choices: Vec<Option<MatMul>>,
+    /// Least and greatest size of a drawn dimension.
+    sizes: (u64, u64),
+    /// Most multiply-adds in a drawn input.
+    max_work: u64,
+    /// The share of drawn dimensions that are round.
+    round: f64,
+    /// Whether padding is the question.
+    pads: bool,
+    memory: Padded,
 }
+
+/// The padding of the kernels here, which a size of 1 gets too.
+const PADDING: Padding = Padding { alignment: ALIGNMENT as u64, keeps_one: false };
 
 impl ProductRunner {
-    pub(super) fn new(optimization: Optimization) -> Self {
+    /// Measures `mm`: of drawn inputs up to about 10 ms on one core.
+    pub(super) fn mm(optimization: Optimization) -> Self {
         let timing = TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() };
         let names = MatMul::CHOICES.iter().map(MatMul::name).collect();
-        Self { experiment: Experiment::new(optimization, ah_model::this_cpu(), names, timing) }
-    }
-}
-
-/// The shape and the strides of both operands.
-fn shape(context: &Context) -> Result<[Layouts; 2], String> {
-    for (name, expected) in
-        [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
-    {
-        let found = context.category(name).unwrap_or_default();
-        if found != expected {
-            return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
+        Self {
+            experiment: Experiment::new(optimization, ah_model::this_cpu(), names, timing),
+            choices: MatMul::CHOICES.map(Some).to_vec(),
+            sizes: (1, 2048),
+            max_work: 512 << 20,
+            round: 0.5,
+            pads: false,
+            memory: Padded::default(),
         }
     }
-    let size = |name| features::size(context, name, LARGEST);
-    let [m, k, n] = [size("m")?, size("k")?, size("n")?];
-    let strides = |mat: &str, size| features::strides(context, mat, size, LARGEST);
-    Ok([((m, k), strides("mat1", (m, k))?), ((k, n), strides("mat2", (k, n))?)])
+
+    /// Measures `pad_mm`: of drawn inputs up to about 1 ms, so that hundreds of them fit a minute.
+    pub(super) fn pad_mm(optimization: Optimization) -> Self {
+        let mut new = Self::mm(optimization);
+        new.experiment.choices = ["orig", "pad"].map(str::to_owned).to_vec();
+        // Both choices are measured to the end: how much padding loses matters too.
+        new.experiment.timing.max_samples = 25;
+        new.experiment.timing.early_stop_ratio = 10.0;
+        let choices = vec![Some(PRODUCT), None];
+        Self { choices, sizes: (4, 1024), max_work: 48 << 20, round: 0.3, pads: true, ..new }
+    }
+
+    fn run(&mut self, Input { a, b, c, .. }: &mut Input, choice: ChoiceId) {
+        let (a, b, c) = (a.view(), b.view(), c.view_mut());
+        match self.choices[choice.index()] {
+            Some(library) => library.run(a, b, c),
+            None => pad_mm::run(a, b, c, &mut self.memory),
+        }
+    }
+
+    /// The shape and the strides of both operands.
+    fn shape(&self, context: &Context) -> Result<[Layouts; 2], String> {
+        let of_all =
+            [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")];
+        let of_padding = [("prepadded_mat1", "False"), ("prepadded_mat2", "False")].into_iter();
+        for (name, expected) in of_all.into_iter().chain(of_padding.filter(|_| self.pads)) {
+            let found = context.category(name).unwrap_or_default();
+            if found != expected {
+                return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
+            }
+        }
+        let size = |name| features::size(context, name, LARGEST);
+        let sizes @ [m, k, n] = [size("m")?, size("k")?, size("n")?];
+        if self.pads {
+            PADDING.check(context, sizes.map(|size| size as u64))?;
+        }
+        let strides = |mat: &str, size| features::strides(context, mat, size, LARGEST);
+        Ok([((m, k), strides("mat1", (m, k))?), ((k, n), strides("mat2", (k, n))?)])
+    }
 }
 
 /// The shape and the strides of a matrix.
@@ -64,10 +107,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    fn run(&mut self, choice: ChoiceId) {
-        MatMul::CHOICES[choice.index()].run(self.a.view(), self.b.view(), self.c.view_mut());
-    }
-
     /// Compares the product with the expected one.
     fn check(&self) -> Result<(), Failure> {
         // A sum of k products of numbers from −1 to 1 has a deviation of √k/3, and roundings of about 6e-8·√k times that; the
@@ -101,23 +140,29 @@ impl BenchmarkRunner for ProductRunner {
 
     fn draw(&self, rng: &mut Rng) -> Context {
         let shape @ [m, k, n] = loop {
-            let shape = [(); 3].map(|()| sampling::dimension(rng, 1, MAX_SIZE, 0.5));
-            if shape.iter().product::<u64>() <= MAX_WORK {
+            let shape = [(); 3].map(|()| sampling::dimension(rng, self.sizes.0, self.sizes.1, self.round));
+            // As in PyTorch: if no size needs padding, there is nothing to decide.
+            let is_a_question = !self.pads || shape.iter().any(|size| PADDING.length(*size) > 0);
+            if is_a_question && shape.iter().product::<u64>() <= self.max_work {
                 break shape;
             }
         };
         let mut strides = |size| features::dense(!sampling::flag(rng, 0.5), size);
         let (a, b) = (strides((m, k)), strides((k, n)));
         let context = features::product(shape, (a, "torch.float32"), (b, "torch.float32"));
-        features::with_contiguity(context).with("using_tf32", false)
+        let context = match self.pads {
+            true => PADDING.describe(context, shape, [false; 2]),
+            false => features::with_contiguity(context),
+        };
+        context.with("using_tf32", false)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
-        shape(context).map(|_| ())
+        self.shape(context).map(|_| ())
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let layouts = shape(context).map_err(Failure::skipped)?;
+        let layouts = self.shape(context).map_err(Failure::skipped)?;
         let mut operand = |(shape, strides): Layouts| {
             let numbers = (0..elements(shape)?).map(|_| rng.random_range(-1.0..1.0)).collect();
             Array2::from_shape_vec(shape.strides(strides), numbers).map_err(Failure::failed)
@@ -133,12 +178,12 @@ impl BenchmarkRunner for ProductRunner {
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         input.c.fill(f32::NAN);
-        input.run(choice);
+        self.run(input, choice);
         input.check()
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        Ok(clock::time(burst, || input.run(choice)))
+        Ok(clock::time(burst, || self.run(input, choice)))
     }
 }
 
@@ -150,7 +195,7 @@ mod tests {
     #[test]
     fn right_products_pass_and_one_wrong_element_does_not() {
         let optimization = Optimization::built_in("mm").unwrap();
-        let mut runner = ProductRunner::new(optimization);
+        let mut runner = ProductRunner::mm(optimization);
         for [m, k, n] in [[1, 1, 1], [3, 700, 5], [40, 17, 300], [65, 512, 129], [9, 1, 2], [1, 2000, 1]] {
             let context = features::product([m, k, n], ((k, 1), "torch.float32"), ((1, k), "torch.float32"));
             let context = context.with("using_tf32", false);

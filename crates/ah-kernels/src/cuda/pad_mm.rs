@@ -71,7 +71,7 @@ fn sides(Input { context, product, further, .. }: &Input) -> [Side; 2] {
 
 /// Returns PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
 pub(super) fn padding(element: Element) -> Padding {
-    Padding { alignment: if element == Element::F32 { 4 } else { 8 } }
+    Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }
 
 /// The runner of `pad_mm`.

@@ -3,6 +3,7 @@
 //! | optimization | choices |
 //! | --- | --- |
 //! | [`mm`] | the crates `gemm` (one thread or all) and `matrixmultiply` |
+//! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
 //!
 //! All matrices are `f32`.
 //!
@@ -18,6 +19,7 @@
 //! ```
 
 pub mod mm;
+pub mod pad_mm;
 
 pub use mm::MatMul;
 pub use ndarray;

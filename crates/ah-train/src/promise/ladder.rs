@@ -363,17 +363,22 @@ fn choose(
     let is_boosted = |at: &usize| candidates[*at].rung.boosted_trees > 0;
     let (boosted, readable): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| is_boosted(at));
     let smallest = |of: &[usize]| smallest(candidates, of, size, &over_best, is_within);
-    if size != Size::Default || readable.is_empty() {
-        return smallest(&all);
-    }
     let slowdown = |at: usize| over_best(candidates[at].mean);
-    let mut tree = smallest(&readable);
-    let mut formulas = readable.iter().filter(|at| candidates[**at].rung.on_formula);
-    if let Some(&at) = formulas.find(|at| is_within(**at, tree.0, FORMULA_WITHIN_NOISE))
-        && candidates[tree.0].rung.leaves > 1
-    {
-        tree = (at, tree.1.max(slowdown(at)));
+    // Where something is learned, the first of these on a formula that is hardly worse than `taken`, else `taken`.
+    let or_on_formula = |of: &[usize], taken: (usize, f64)| {
+        let Rung { leaves, boosted_trees, .. } = candidates[taken.0].rung;
+        let mut formulas = of.iter().filter(|at| candidates[**at].rung.on_formula);
+        match formulas.find(|at| is_within(**at, taken.0, FORMULA_WITHIN_NOISE)) {
+            Some(&at) if leaves + boosted_trees > 1 => (at, taken.1.max(slowdown(at))),
+            _ => taken,
+        }
+    };
+    match size {
+        Size::Best => return or_on_formula(&boosted, smallest(&all)),
+        Size::Default if !readable.is_empty() => {}
+        _ => return smallest(&all),
     }
+    let tree = or_on_formula(&readable, smallest(&readable));
     if boosted.is_empty() {
         return tree;
     }
@@ -391,7 +396,8 @@ fn choose(
 }
 
 /// A tree on a formula that costs at most so many standard errors more than a plain tree is taken instead: it has fewer parameters
-/// for each input, and holds outside the log's range.
+/// for each input, and holds outside the log's range. So are boosted trees on a formula with [`Size::Best`]: of 60 inputs `intel_fma` loses
+/// 1.48 instead of 1.71 %, 18 configurations of Triton 4.0 instead of 4.5 (six seeds).
 const FORMULA_WITHIN_NOISE: f64 = 1.0;
 
 /// Without groups, boosted trees must be better than what people read by more than this many standard errors. With 1.0, and 1.645 beside one

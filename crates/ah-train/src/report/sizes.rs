@@ -43,18 +43,20 @@ pub fn taken(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, accepted, .. } = &trained.ladder;
     let rung = &rungs[*chosen];
     let best = rungs.iter().min_by(|a, b| a.slowdown.total_cmp(&b.slowdown)).unwrap_or(rung);
+    let is_least = rungs.iter().all(|other| other.slowdown_of_picks >= rung.slowdown_of_picks);
+    let least = if is_least { "lose least" } else { "lose least within the noise" };
     let why = match trained.plan.size {
         _ if rungs.len() == 1 => String::new(),
         // Of a constant nothing is asked.
         Size::Best if trained.constant().is_some() => String::new(),
         Size::Best if best.slowdown < rung.slowdown => format!(
-            ", whose picks lose least. Asking makes it slower than {}: with its time, it loses at least {} instead of {}. Leave --size best out to \
+            ", whose picks {least}. Asking makes it slower than {}: with its time, it loses at least {} instead of {}. Leave --size best out to \
              count that time",
             name(best),
             loss(rung.slowdown),
             loss(best.slowdown)
         ),
-        Size::Best => ", whose picks lose least".to_owned(),
+        Size::Best => format!(", whose picks {least}"),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
         // People merge one tree.
         Size::Default if rung.boosted_trees == 0 && best.boosted_trees > 0 => {

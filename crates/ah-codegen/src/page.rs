@@ -157,10 +157,10 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
             _ => percent(slowdown - 1.0),
         };
         lines.push(format!("{line}{loss} slower than the best choice ({worst:.2} times at worst)."));
-        if let Some(plain) = figure("plain_slowdown").filter(|plain| plain - slowdown >= 0.002) {
+        if let Some(ranked) = figure("ranked_slowdown").filter(|ranked| slowdown - ranked >= 0.002) {
             lines.push(format!(
-                "These figures are of a program that names what it offers; `choose` alone is {} slower than the best choice.",
-                percent(plain - 1.0)
+                "A program that names what it offers (`choose_among`) is only {} slower than the best choice.",
+                percent(ranked - 1.0)
             ));
         }
     }

@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_model::{ChoiceId, Feature, FeatureKind, Model, Node, Reached, Schema, Sums, Tables, Value};
+use ah_model::{ChoiceId, Feature, FeatureKind, Model, RankedChoice, Reached, Schema, Sums, Tables, Value};
 use ah_types::SingleChoice;
 
 use crate::data::Table;
@@ -11,36 +11,45 @@ use crate::overhead::{CallSite, Footprint, Overhead};
 pub struct JudgedInput {
     /// The input.
     pub input: u32,
-    /// The choice that the model takes and the offered and allowed ones behind it, best first, as ids of the table;
-    /// empty where the model declines.
+    /// The offered and allowed choices, best first, as ids of the table: a program that names its choices takes the first. Empty where
+    /// the model declines.
     pub ranking: Vec<ChoiceId>,
     /// What the first choice saves against the fallback by the model's scores; infinite where the leaf has no score of the
     /// fallback: negative without boosted trees.
     pub saved: f64,
-    /// The model's choice for a program that does not list its choices. PyTorch's own always do.
-    pub plain: PlainPick,
+    /// What the program takes, which may not say which choices it can run.
+    pub pick: Pick,
     /// What asking adds to the run of this input.
     pub overhead: Overhead,
 }
 
-/// The choice for a program that does not list its choices.
+/// What a program takes on an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlainPick {
+pub enum Pick {
     /// The model declines.
     Declined,
-    /// A choice that was measured on the input.
-    Timed(ChoiceId),
-    /// A choice without a time on the input: it may be slower by any factor.
-    Untimed,
+    /// A choice that was measured on the input, or failed.
+    Measured(ChoiceId),
+    /// A choice that nobody measured on the input: it may be slower by any factor.
+    Unmeasured,
 }
 
 impl JudgedInput {
-    /// Returns the choice that is taken, which is the fallback where the model declines.
+    /// Returns the choice whose time counts: the one that the program takes, or the fallback where the model declines or nobody measured
+    /// it.
     pub fn taken(&self, fallback: ChoiceId) -> ChoiceId {
+        match self.pick {
+            Pick::Measured(choice) => choice,
+            Pick::Declined | Pick::Unmeasured => fallback,
+        }
+    }
+
+    /// Returns the choice that a program takes which names its choices.
+    pub fn ranked(&self, fallback: ChoiceId) -> ChoiceId {
         self.ranking.first().copied().unwrap_or(fallback)
     }
 
-    /// Returns true where the program is slower than with the fallback by more than `limit`, or what is taken has no time.
+    /// Returns true where the program is slower than with the fallback by more than `limit`, or what is taken failed.
     pub fn is_slower(&self, table: &Table, fallback: ChoiceId, limit: f64) -> bool {
         let taken = table.usable(self.input, self.taken(fallback));
         table.usable(self.input, fallback).is_some_and(|base| {
@@ -56,23 +65,31 @@ impl JudgedInput {
 
     /// Returns the decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
-        let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));
-        Self { input, ranking, saved: 0.0, plain, overhead: Overhead::default() }
+        let (ranking, pick) = (vec![choice], Pick::Measured(choice));
+        Self { input, ranking, saved: 0.0, pick, overhead: Overhead::default() }
     }
 }
 
 /// Returns the choice that a model takes on every input; `None` if it tells inputs apart, or what programs offer.
 pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
-    let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
-    let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
-    let first = leaf.ranking.iter().find(|ranked| ranked.allowed).filter(|_| call_site.names_choices());
+    let adds_scores = !model.boosters.is_empty() || model.costs.is_some();
+    let names_choices = call_site.names_choices();
+    let mut taken: Vec<ChoiceId> = model.fallback.filter(|_| adds_scores).into_iter().collect();
+    for (_, leaf) in model.tree.leaves() {
+        let picked = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
+        let may_be_taken = |ranked: &&RankedChoice| ranked.allowed && (ranked.expected || names_choices);
+        let others = leaf.ranking.iter().filter(may_be_taken).map(|ranked| ranked.choice);
+        // The first one that is offered, or any with the scores of boosted trees.
+        let others = others.take(if adds_scores { usize::MAX } else { usize::from(names_choices) });
+        taken.extend(picked.into_iter().chain(others));
+    }
     // Where a choice cannot run everywhere, code asks whether it can.
     let may_lack = |choice: ChoiceId| Some(choice) != model.fallback && model.eligible.contains_key(&choice);
-    let is_one = model.boosters.is_empty()
-        && model.costs.is_none()
-        && !choice.is_some_and(may_lack)
-        && first.is_none_or(|first| Some(first.choice) == choice);
-    choice.filter(|_| is_one).map(|choice| model.choice_name(choice))
+    let first = taken.first().copied().filter(|first| taken.iter().all(|choice| choice == first));
+    // Where a tree cannot be walked, the fallback is taken.
+    let is_everywhere = |choice: ChoiceId| model.tree.leaves().count() == 1 || Some(choice) == model.fallback;
+    let constant = first.filter(|choice| is_everywhere(*choice) && !may_lack(*choice));
+    constant.map(|choice| model.choice_name(choice))
 }
 
 /// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
@@ -121,18 +138,21 @@ pub fn decide(
             let taken = rest.filter(|ranked| ranked.allowed);
             ranking.extend(taken.filter_map(|ranked| offered(ChoiceId(ranked.choice))));
         }
-        let plain = match reached.and_then(|reached| match call_site.names_choices() {
+        let picked = reached.and_then(|reached| match call_site.names_choices() {
             true => pick(&reached),
             false => reached.pick_expected(eligible),
-        }) {
-            Ok(choice) => offered(choice)
-                .filter(|&choice| table.usable(input, choice).is_some())
-                .map_or(PlainPick::Untimed, PlainPick::Timed),
-            Err(_) => PlainPick::Declined,
+        });
+        let pick = match picked {
+            Ok(choice) => match offered(choice) {
+                Some(choice) => Pick::Measured(choice),
+                None if Some(choice) == model.fallback => Pick::Declined,
+                None => Pick::Unmeasured,
+            },
+            Err(_) => Pick::Declined,
         };
         // Where no leaf is reached, the mean of all paths.
         let overhead = reached.map_or(mean, |reached| by_node[nodes[reached.leaf]]);
-        JudgedInput { input, ranking, saved, plain, overhead }
+        JudgedInput { input, ranking, saved, pick, overhead }
     };
     inputs.iter().map(judge).collect()
 }

@@ -66,6 +66,7 @@ impl Prepared {
             None => dataset,
         };
         let (learning, shipping) = (narrowed(learning), narrowed(shipping));
+        let shipping = shipping.falling_back_to(learning.fallback(&parts.training));
         Ok(Self { plan, parts, learning, shipping, judging: Arc::new(judging), portfolio })
     }
 

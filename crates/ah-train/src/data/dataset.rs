@@ -77,6 +77,8 @@ pub struct Dataset {
     pub groups: Option<Groups>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
+    /// The fallback of the heuristic that was judged, where none is named.
+    judged_fallback: Option<ChoiceId>,
     /// The settings that flags, the optimization and the log give.
     pub settings: Settings,
     /// Sentences for the user.
@@ -90,6 +92,7 @@ impl Dataset {
         let mut log = read_with(&params.logs, options)?;
         let devices = log.devices.clone();
         let mut warnings = irregularities::warnings(&log.irregularities);
+        warnings.extend(log.unconnected());
         let (optimization, training, ad_hoc) = declared::optimization(params, &log, &mut warnings)?;
         let mut settings = Settings::default();
         settings.add_layer(params, Origin::Flag);
@@ -169,6 +172,7 @@ impl Dataset {
             usable,
             groups,
             named_fallback,
+            judged_fallback: None,
             settings,
             warnings,
         })
@@ -214,9 +218,17 @@ impl Dataset {
         !self.ad_hoc || self.named_fallback.is_some()
     }
 
+    /// Returns the same dataset with the fallback of the heuristic that was judged, for the one that ships. Of equal choices, all of
+    /// its inputs may name another one.
+    pub fn falling_back_to(mut self, judged: ChoiceId) -> Self {
+        self.judged_fallback = Some(judged);
+        self
+    }
+
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
-        self.named_fallback.unwrap_or_else(|| self.table.best_fallback(inputs))
+        let known = self.named_fallback.or(self.judged_fallback);
+        known.unwrap_or_else(|| self.table.best_fallback(inputs))
     }
 
     /// Returns the conditions under which choices can run: the declared ones, and those that these inputs show. The fallback runs
@@ -301,9 +313,10 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
     warnings.append(&mut table.impossible);
     if table.copies > 0 {
         warnings.push(format!(
-            "the log repeats {} measurements; each counts once. Nothing needs to be done if they are copies; to show how much times \
+            "the log repeats {} {}; each counts once. Nothing needs to be done if they are copies; to show how much times \
              vary, write one row for each run with its own time",
-            table.copies
+            table.copies,
+            if table.copies == 1 { "measurement" } else { "measurements" }
         ));
     }
     let (rare, choices) = (table.rare().count(), table.choices.len());

@@ -34,12 +34,17 @@ pub struct Impossible {
 
 impl Impossible {
     /// Returns a sentence for each kind. `text` returns the text of an input.
-    pub fn sentences<'t>(&self, text: impl Fn(u32) -> &'t str, choices: &[String]) -> Vec<String> {
+    pub fn sentences<'t>(
+        &self,
+        text: impl Fn(u32) -> &'t str,
+        choices: &[String],
+        unit: &str,
+    ) -> Vec<String> {
         let named = self.left_out.first().map(|first| {
             let (count, choice) = (self.left_out.len(), quoted(&choices[first.choice.index()]));
             let times = if count == 1 { "1 time is" } else { &format!("{count} times are") };
             format!(
-                "{times} impossible: below a clock cycle, or {FAR} times off what the others say. They are left out, for example {} ms of \
+                "{times} impossible: below a clock cycle, or {FAR} times off what the others say. They are left out, for example {} {unit} of \
                  {choice} on {}",
                 first.feedback,
                 quoted(text(first.input)),
@@ -48,11 +53,11 @@ impl Impossible {
         // A table may have them in another unit.
         let instead = "write inf there, or import the table with --failed=VALUE, as the table has it";
         let failures = self.sentinels.iter().map(|(time, count)| {
-            format!("the time {time:e} ms occurs {count} times, far above all others, so it counts as a failure; {instead}")
+            format!("the time {time:e} {unit} occurs {count} times, far above all others, so it counts as a failure; {instead}")
         });
         let limit = self.limit.map(|(time, inputs)| {
             format!(
-                "the greatest time, {time} ms, is exactly the same on {inputs} inputs, and {ABOVE} or more times all others; if it stands for \
+                "the greatest time, {time} {unit}, is exactly the same on {inputs} inputs, and {ABOVE} or more times all others; if it stands for \
                  a failure or a limit of time, {instead}"
             )
         });

@@ -80,6 +80,8 @@ pub struct Table {
     pub copies: usize,
     /// Sentences about times that cannot be.
     pub impossible: Vec<String>,
+    /// The unit of the times.
+    pub unit: &'static str,
     /// What choices cost.
     pub objective: Objective,
     /// The least best time to learn from; 0 if each counts.
@@ -96,8 +98,9 @@ impl Table {
     pub fn new(log: Log) -> Self {
         // What `ah-collect` measured twice is no copy: a coarse clock repeats itself.
         let may_copy = !log.metadata.is_collected();
+        let unit = log.metadata.rates().map_or("ms", |_| "ms for an unknown amount");
         let Log { choices, inputs: logged, mut samples, .. } = log;
-        let mut copies = 0;
+        let (mut copies, mut repeated, mut copied_cells) = (0, 0, Vec::new());
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
         order.sort_unstable_by(|&a, &b| logged[a as usize].text.cmp(&logged[b as usize].text));
         let mut rank = vec![0_u32; order.len()];
@@ -111,7 +114,7 @@ impl Table {
         });
 
         let impossible = impossible::take_out(&mut samples, choices.len());
-        let impossible = impossible.sentences(|input| &logged[input as usize].text, &choices);
+        let impossible = impossible.sentences(|input| &logged[input as usize].text, &choices, unit);
         let mut logged: Vec<_> = logged.into_iter().map(Some).collect();
         let mut inputs = Vec::with_capacity(order.len());
         let mut cells: Vec<Cell> = Vec::new();
@@ -127,12 +130,14 @@ impl Table {
                 // They are sorted, so equal ends mean that all are equal.
                 let copied = may_copy && feedback.len() > 1 && interval.0 == interval.1;
                 copies += usize::from(copied && interval.0.is_finite());
+                repeated += usize::from(feedback.len() > 1 && interval.0.is_finite());
+                copied_cells.extend(Some(cells.len()).filter(|_| copied));
                 cells.push(Cell {
                     choice: cell[0].choice,
                     time: median(&feedback).unwrap_or(f64::INFINITY),
                     interval,
                     halves: halves::medians(&feedback, &input.text, &choices[cell[0].choice.index()]),
-                    samples: if copied { 1 } else { index(feedback.len()) },
+                    samples: index(feedback.len()),
                 });
             }
             let best = best(&cells[start..]);
@@ -140,13 +145,17 @@ impl Table {
             let (text, values) = (input.text, input.values);
             inputs.push(Input { text, values, best, weight: 1.0, position, cells: range });
         }
+        // Beside repetitions that differ, times of a few digits are equal by chance.
+        copied_cells.retain(|&at: &usize| 2 * copies > repeated || has_many_digits(cells[at].time));
+        copies = copied_cells.iter().filter(|&&at| cells[at].time.is_finite()).count();
+        copied_cells.into_iter().for_each(|at| cells[at].samples = 1);
         let mut measured = vec![0; choices.len()];
         for cell in &cells {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
         let (objective, least_best, timed) = (Objective::default(), 0.0, None);
-        Self { choices, inputs, cells, copies, impossible, objective, least_best, timed, rare }
+        Self { choices, inputs, cells, copies, impossible, unit, objective, least_best, timed, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -369,6 +378,11 @@ const LEAST_BEST: f64 = 1.0 / 16.0;
 const ENOUGH_SHARE: f64 = 0.001;
 /// The least number of inputs: a single one may be a corrupt row.
 const ENOUGH_INPUTS: usize = 2;
+
+/// Returns whether a time has more digits than a table shows that rounds its times.
+fn has_many_digits(time: f64) -> bool {
+    format!("{time:e}").find('e').is_some_and(|digits| digits > "1.234".len())
+}
 
 /// Returns the number of inputs that a fact about a log needs, out of all its inputs; fewer may be corrupt rows.
 pub fn enough(inputs: usize) -> usize {

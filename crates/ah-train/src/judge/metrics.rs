@@ -6,7 +6,7 @@ use ah_model::{ChoiceId, Model};
 use serde::Serialize;
 
 use crate::data::Table;
-use crate::decisions::{JudgedInput, PlainPick};
+use crate::decisions::{JudgedInput, Pick};
 use crate::prepared::Prepared;
 
 /// The cost of decisions on some inputs, compared with taking each input's winner. Where a table times few of its
@@ -38,10 +38,10 @@ pub struct Metrics {
     pub over_limit: f64,
     /// The number of inputs whose choice failed.
     pub failed: usize,
-    /// Geometric mean of time ÷ winner's time for a program that does not list its choices.
-    pub plain_slowdown: f64,
-    /// The number of inputs where its choice then has no time. The fallback's time counts there, else the slowest.
-    pub plain_untimed: usize,
+    /// The number of inputs where nobody measured what it takes. The fallback's time counts there, else the slowest.
+    pub unmeasured: usize,
+    /// Geometric mean of time ÷ winner's time for a program that names its choices.
+    pub ranked_slowdown: f64,
 }
 
 /// Sums over judged inputs, each times the weight of its input.
@@ -55,8 +55,8 @@ struct Sums {
     /// Log slowdowns of what is taken, with the decision.
     loss: f64,
     loss_without_asking: f64,
-    /// Log slowdowns of a program that does not list its choices.
-    plain_loss: f64,
+    /// Log slowdowns of a program that names its choices.
+    ranked_loss: f64,
     /// Times of what is taken, with the decision.
     time: f64,
     /// Times of the winners.
@@ -90,20 +90,20 @@ impl Metrics {
         let mut sums = Sums::default();
         let mut comparable = Comparable::default();
         let mut failed = 0;
-        let mut plain_untimed = 0;
+        let mut unmeasured = 0;
         let mut slowdowns = Vec::with_capacity(judged.len());
-        for j @ &JudgedInput { input, ref ranking, plain, overhead, .. } in judged {
+        for j @ &JudgedInput { input, pick, overhead, .. } in judged {
             let weight = table.inputs[input as usize].weight;
             // A declined input pays for the decision too.
-            let loss = |&choice: &ChoiceId| overhead.loss(table, input, choice, fallback);
-            let declined = loss(&fallback);
+            let loss = |choice: ChoiceId| overhead.loss(table, input, choice, fallback);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
-            let slowdown = ranking.first().map_or(declined, loss);
-            let has_failed = |&choice: &ChoiceId| table.usable(input, choice).is_none();
-            failed += usize::from(ranking.first().is_some_and(has_failed));
+            let slowdown = loss(j.taken(fallback));
+            let has_failed = matches!(pick, Pick::Measured(choice) if table.usable(input, choice).is_none());
+            failed += usize::from(has_failed);
+            unmeasured += usize::from(pick == Pick::Unmeasured);
             let taken = overhead.net(table.time(input, j.taken(fallback), fallback));
             sums.weight += weight;
-            sums.decided += if_true(!ranking.is_empty());
+            sums.decided += if_true(pick != Pick::Declined);
             sums.over_limit += if_true(j.is_slower(table, fallback, max_slowdown));
             sums.loss += weight * slowdown;
             sums.loss_without_asking += weight * table.loss(input, j.taken(fallback), fallback);
@@ -116,12 +116,7 @@ impl Metrics {
                 comparable.time += weight * taken;
                 comparable.fallback_time += weight * table.time(input, fallback, fallback);
             }
-            plain_untimed += usize::from(plain == PlainPick::Untimed);
-            sums.plain_loss += weight
-                * match plain {
-                    PlainPick::Timed(choice) => loss(&choice),
-                    PlainPick::Declined | PlainPick::Untimed => declined,
-                };
+            sums.ranked_loss += weight * loss(j.ranked(fallback));
             slowdowns.push((slowdown, weight));
         }
         slowdowns.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -149,8 +144,8 @@ impl Metrics {
             total_over_fallback: known(total_over_fallback),
             over_limit: known(sums.over_limit / n),
             failed,
-            plain_slowdown: known(exp(sums.plain_loss / n)),
-            plain_untimed,
+            unmeasured,
+            ranked_slowdown: known(exp(sums.ranked_loss / n)),
         }
     }
 }

@@ -16,4 +16,4 @@ pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
 pub use metrics::Metrics;
-pub use verdict::{Advice, Gain, Reason, Verdict};
+pub use verdict::{Advice, FEW_INPUTS, Gain, Reason, Verdict};

@@ -31,10 +31,12 @@ pub enum Advice {
 pub enum Reason {
     /// The gain is above 1 beyond the noise of the held-out inputs.
     GainIsShown,
-    /// The gain may be none. About as many inputs would show it, where a number is known.
+    /// The gain may be none.
     GainIsNotShown {
-        /// Inputs of the log.
+        /// About as many inputs of a log would show the gain.
         needed: Option<usize>,
+        /// The gain that they would show. Without a number, the greatest that it may be.
+        gain: f64,
     },
     /// The gain is at most [`GOOD_ENOUGH`], if there is any. A few inputs never show that: they may hold none of those that gain.
     GainIsLittle,
@@ -91,7 +93,7 @@ pub struct Verdict {
 
 /// Among fewer inputs, a crossover of two choices often looks like noise (docs/laboratory.md), and no gain on fewer held-out ones is no
 /// proof that there is none.
-const FEW_INPUTS: usize = 40;
+pub const FEW_INPUTS: usize = 40;
 /// The quantiles of a gain: each end is a test at 5 %.
 const TAILS: [f64; 2] = [0.05, 0.95];
 /// No more inputs are asked for than this many times those of the log.
@@ -139,8 +141,7 @@ impl Verdict {
                 (Some(reason), _) => always(Advice::AlwaysTake, reason, single, None),
                 // A choice that replaces the program's own must be shown to gain too.
                 (None, Some(found)) if choice != fallback && found.low <= 1.0 => {
-                    let reason = Reason::GainIsNotShown { needed: found.needed(inputs) };
-                    always(Advice::MeasureMore, reason, of_fallback, gain)
+                    always(Advice::MeasureMore, found.needed(inputs), of_fallback, gain)
                 }
                 (None, _) if is_few => {
                     always(Advice::MeasureMore, Reason::TooFewInputs { needed: FEW_INPUTS }, single, gain)
@@ -172,7 +173,7 @@ impl Verdict {
         } else if found.high < 1.0 + GOOD_ENOUGH && found.inputs >= FEW_INPUTS {
             (Advice::AlwaysTake, Reason::GainIsLittle)
         } else {
-            (Advice::MeasureMore, Reason::GainIsNotShown { needed: found.needed(inputs) })
+            (Advice::MeasureMore, found.needed(inputs))
         };
         always(advice, reason, single, Some(found))
     }
@@ -226,18 +227,21 @@ impl Gain {
         })
     }
 
-    /// Returns about how many inputs of a log would show this gain, if it is one, where the log has `inputs`: the range narrows by the
-    /// root of their number.
-    fn needed(&self, inputs: usize) -> Option<usize> {
-        let gain = ln(self.times);
-        let more = (ln(self.times / self.low) / gain).powi(2);
-        if !(gain > 0.0 && more < MOST_MORE) {
-            return None;
-        }
-        let needed = (inputs as f64 * more).ceil();
+    /// Returns how many inputs of a log would show this gain, where the log has `inputs`: the range narrows by the root of their number.
+    /// Where no gain was found, or one that takes too many inputs, returns how many would show half the greatest that it may be.
+    fn needed(&self, inputs: usize) -> Reason {
+        let more = |gain: f64| (ln(self.times / self.low) / ln(gain)).powi(2);
+        let is_shown_by_few = |gain: &f64| *gain > LEAST_GAIN && more(*gain) < MOST_MORE;
+        let half = self.high.max(1.0).sqrt();
+        let Some(gain) = [self.times, half].into_iter().find(is_shown_by_few) else {
+            return Reason::GainIsNotShown { needed: None, gain: self.high };
+        };
+        // The inputs of the log do not show it.
+        let least = if gain == half { 2.0 } else { 1.0 };
+        let needed = (inputs as f64 * more(gain).max(least)).ceil();
         // Two digits.
-        let digit = std::iter::successors(Some(1.0), |digit| Some(digit * 10.0))
-            .find(|digit| needed < digit * 100.0)?;
-        Some(((needed / digit).ceil() * digit) as usize)
+        let mut digits = std::iter::successors(Some(1.0), |digit| Some(digit * 10.0));
+        let digit = digits.find(|digit| needed < digit * 100.0).unwrap_or(1.0);
+        Reason::GainIsNotShown { needed: Some(((needed / digit).ceil() * digit) as usize), gain }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ah_model::shown::listed;
 use ah_model::{Device, FeatureKind, Features, Model, Purpose, Target};
 use ah_types::log::Metadata;
 
@@ -30,6 +29,8 @@ pub struct CallSite {
     overlaps: bool,
     /// True if nothing says so: the log names no device, and nobody named the target.
     is_guess: bool,
+    /// The imported rates of a log whose times are of an amount: nobody knows how long a decision is beside a run, so none is counted.
+    pub rates: Option<String>,
 }
 
 impl CallSite {
@@ -56,6 +57,7 @@ impl CallSite {
             tests_range: false,
             overlaps,
             is_guess: overlaps && is_gpu.is_none(),
+            rates: metadata.rates().map(str::to_owned),
         }
     }
 
@@ -78,6 +80,7 @@ impl CallSite {
             tests_range: model.precondition.is_some(),
             overlaps: is_gpu(metadata).unwrap_or(*overlaps),
             is_guess: false,
+            rates: metadata.rates().map(str::to_owned),
         }
     }
 
@@ -96,7 +99,7 @@ impl CallSite {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         // A program that keeps its answer for good computes the features once.
         let waits = self.targets.iter().any(|target| target.asks_each_run());
-        let features_ms: f64 = needed.map(|(_, ms)| ms).filter(|_| waits).sum();
+        let features_ms: f64 = needed.map(|(_, ms)| ms).filter(|_| waits && self.rates.is_none()).sum();
         let decides = parts.splits > 0.0 || parts.rows > 0.0;
         let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
         let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
@@ -114,7 +117,7 @@ impl CallSite {
     /// Returns the milliseconds of a run for its share of a decision in the slowest target.
     fn decision_ms(&self, parts: &VisitedParts) -> f64 {
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
-        let ms = waited_for.map(|target| self.milliseconds(*target, parts));
+        let ms = waited_for.map(|target| self.milliseconds(*target, parts)).filter(|_| self.rates.is_none());
         ms.fold(0.0, f64::max) / self.runs_per_decision.unwrap_or(1.0)
     }
 
@@ -143,13 +146,19 @@ impl CallSite {
         self.targets.iter().all(|target| target.names_choices())
     }
 
-    /// Returns whether no run waits for an answer.
+    /// Returns whether no run waits for an answer, or nobody knows how long.
     pub fn is_free(&self) -> bool {
-        self.overlaps || !self.targets.iter().any(|target| target.asks_each_run())
+        self.rates.is_some() || self.overlaps || !self.targets.iter().any(|target| target.asks_each_run())
     }
 
     /// Returns a sentence for the user where the log does not say how long decisions take.
     pub fn note(&self) -> Option<String> {
+        if let Some(rates) = &self.rates {
+            return Some(format!(
+                "the log has {rates} of an unknown amount, so its milliseconds are not those of a run, and what a decision takes is not \
+                 counted. Import the times of runs to count it"
+            ));
+        }
         if self.is_guess && self.targets.iter().any(|target| target.asks_each_run()) {
             return Some(format!(
                 "the log names no device: a decision counts as beside a GPU, only where it outlasts the choice. --target {} counts all of \
@@ -157,9 +166,10 @@ impl CallSite {
                 self.targets[0].name()
             ));
         }
-        let languages = decision_time::by_our_table(&self.targets, &self.decision_ns);
-        let unit = (!languages.is_empty()).then(|| {
-            format!("the log has no decision_ns, so a table prices decisions in {}", listed(languages))
+        let targets = decision_time::by_our_table(&self.targets, &self.decision_ns);
+        let words: Vec<&str> = targets.iter().map(|target| target.words()).collect();
+        let unit = (!words.is_empty()).then(|| {
+            format!("the log has no decision_ns, so a table prices decisions {}", words.join(" and "))
         });
         // Who measures in Rust reads fields.
         let features = self.of_features().filter(|_| unit.is_some() || self.reading_ms() > 0.0);

@@ -123,14 +123,10 @@ fn small_ns(language: &str, logged: &BTreeMap<String, f64>) -> f64 {
 }
 
 /// Returns the targets whose decisions are priced by our table, because the log lacks the time of one in their language.
-pub fn by_our_table(targets: &[Target], logged: &BTreeMap<String, f64>) -> Vec<&'static str> {
-    let is_ours = |language: &&str| {
-        !(logged.contains_key(*language) || *language == "c" && logged.contains_key("rust"))
-    };
-    let mut languages: Vec<&str> =
-        targets.iter().filter_map(|&t| Some(parts(t)?.0)).filter(is_ours).collect();
-    languages.dedup();
-    languages
+pub fn by_our_table(targets: &[Target], logged: &BTreeMap<String, f64>) -> Vec<Target> {
+    let is_known = |language| logged.contains_key(language) || language == "c" && logged.contains_key("rust");
+    let is_ours = |target: &Target| parts(*target).is_some_and(|(language, _)| !is_known(language));
+    targets.iter().copied().filter(is_ours).collect()
 }
 
 /// Returns the milliseconds of a decision with these arguments, where the log has these times of a small one. A model of one leaf
@@ -179,8 +175,8 @@ mod tests {
         assert_eq!(ns(Target::Python, &[("rust", 4.6), ("python", 0.0)]), ns(Target::Python, &[]));
         assert_eq!(ns(Target::Triton, &[("rust", 4.6)]), 0.0);
         let logged = [("rust".to_owned(), 3.0)].into();
-        assert_eq!(by_our_table(&[Target::Rust, Target::C, Target::Pytorch], &logged), Vec::<&str>::new());
-        assert_eq!(by_our_table(&[Target::Python], &logged), ["python"]);
+        assert_eq!(by_our_table(&[Target::Rust, Target::C, Target::Go, Target::Pytorch], &logged), []);
+        assert_eq!(by_our_table(&[Target::Python, Target::Go], &[].into()), [Target::Python, Target::Go]);
     }
 
     #[test]

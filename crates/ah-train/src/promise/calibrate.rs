@@ -189,7 +189,7 @@ impl Calibration {
             Row {
                 saved: judged.saved,
                 weight: table.inputs[judged.input as usize].weight,
-                taken: slow(judged.taken(fallback)),
+                taken: slow(judged.ranked(fallback)),
                 declined: slow(fallback),
             }
         };

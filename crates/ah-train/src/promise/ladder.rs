@@ -474,7 +474,7 @@ fn costs(
 ) -> Vec<f64> {
     let cost = |judged: &JudgedInput| {
         let is_taken = judged.saved >= margin && margin < NEVER;
-        let taken = if is_taken { judged.taken(fallback) } else { fallback };
+        let taken = if is_taken { judged.ranked(fallback) } else { fallback };
         // A constant asks nothing.
         let overhead = match counted {
             Counted::WithAsking if margin < NEVER => judged.overhead,

@@ -89,6 +89,7 @@ fn decision(trained: &TrainedModel, rung: &Rung) -> String {
     match rung.asking_ms {
         0.0 if rung.leaves == 1 && rung.boosted_trees == 0 => "no decision".to_owned(),
         0.0 if rung.speedup == 1.0 => "the fallback alone".to_owned(),
+        0.0 if trained.plan.call_site.rates.is_some() => "a decision is not counted".to_owned(),
         0.0 => "no run waits for it".to_owned(),
         ms => format!("{} {whole}", microseconds(ms * 1e3)),
     }

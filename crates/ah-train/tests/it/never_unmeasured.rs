@@ -57,8 +57,8 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> Model {
     change(&mut params);
     let trained = train(&params).unwrap();
     let judged = &trained.held_out.evaluation.comparison.model;
-    assert_eq!(judged.plain_untimed, 0, "every plain choice has a time on the held-out inputs");
-    assert!(judged.plain_slowdown < 1.3, "not told what is offered, it loses {}", judged.plain_slowdown);
+    assert_eq!(judged.unmeasured, 0, "every choice that is taken has a time on the held-out inputs");
+    assert!(judged.slowdown < 1.3, "not told what is offered, it loses {}", judged.slowdown);
     trained.model
 }
 

@@ -292,3 +292,170 @@ n,gb,choice,feedback
         }
     }
 }
+
+/// Returns a log with a fallback `a`, of so many inputs and the times of `row`.
+fn of_rows(about: &str, inputs: u64, row: impl Fn(u64, f64) -> Vec<(&'static str, f64)>) -> String {
+    let mut text = format!(
+        r#"{{"name": "own", "device_capa": [0, 0], "numerical_features": ["x", "y"], "categorical_features": [], "autoheuristic_rs": {{{about}}}}}
+x,y,choice,feedback
+"#
+    );
+    for input in 0..inputs {
+        let [x, y] = Kind::features(3, input);
+        for (choice, time) in row(input, x) {
+            let _ = writeln!(text, "{x},{y},{choice},{time}");
+        }
+    }
+    text
+}
+
+const FALLS_BACK: &str = r#""fallback": ["a"]"#;
+
+/// `b` and `c` are each twice as fast on a half of the inputs and fail on a random third. Generated code takes `a` everywhere unless the
+/// program says what it can run; the first line said "Take T", by figures of such a program.
+#[test]
+fn a_choice_that_fails_at_random_is_judged_as_a_program_takes_it() {
+    let run = Run::new();
+    let row = |input, x: f64| {
+        let fails = |at| fraction(mix(1, at), input) < 0.33;
+        let times = if x < 5000.0 { [1.0, 2.4] } else { [2.4, 1.0] };
+        let all = [("a", 2.0, false), ("b", times[0], fails(1)), ("c", times[1], fails(2))];
+        all.into_iter()
+            .filter(|(.., fails)| !fails)
+            .map(|(choice, time, _)| (choice, time * (1.0 + x / 1e5)))
+            .collect()
+    };
+    run.write("log.txt", of_rows(FALLS_BACK, 600, row));
+    for target in ["rust", "python", "c", "go"] {
+        let (text, notes) = run.learns(&["log.txt", "--target", target]);
+        assert!(text.starts_with("Always take a: b has no time on some inputs."), "{target}: {text}");
+        assert!(text.contains("\n1.000 times as fast as always a"), "{target}: {text}");
+        assert!(
+            notes.contains("A program that says which choices it can run loses 0.0"),
+            "{target}: {notes}"
+        );
+    }
+    let (text, notes) = run.learns(&["log.txt", "--target", "pytorch"]);
+    assert!(text.starts_with("Take T") && !notes.contains("--with ranked"), "{text}{notes}");
+}
+
+/// All inputs name another one of two equal choices than the training part does. The first line named `a`, the figures `b`.
+#[test]
+fn of_equal_choices_one_is_named_everywhere() {
+    let run = Run::new();
+    for seed in 0..8 {
+        let row = |input, x: f64| {
+            let draw = |at| fraction(mix(seed, at), input);
+            let slower = |choice: u64| if (x < 5000.0) == (choice == 0) { 1.02 } else { 1.0 };
+            let time = |choice: u64| (1.0 + 0.1 * draw(choice)) * slower(choice);
+            vec![("a", time(0)), ("b", time(1))]
+        };
+        run.write("log.txt", of_rows("", 150, row));
+        let (text, notes) = run.learns(&["log.txt", "--target", "rust"]);
+        let of = |start: &str| {
+            let rest = &text[text.find(start).unwrap_or_else(|| panic!("{start}: {text}")) + start.len()..];
+            rest[..1].to_owned()
+        };
+        let figures = of("times as fast as always ");
+        if text.starts_with("Always take") {
+            assert_eq!(of("Always take "), figures, "{seed}: {text}{notes}");
+        }
+        assert!(!notes.contains("the final heuristic always takes"), "{seed}: {text}{notes}");
+    }
+}
+
+#[test]
+fn more_inputs_are_asked_for_by_a_number_or_with_the_reason_why_there_is_none() {
+    let run = Run::new();
+    let mut asked = 0;
+    for (kind, inputs) in
+        [(Kind::Gain, 40), (Kind::Gain, 60), (Kind::NoGain, 60), (Kind::Corner, 60), (Kind::Noisy, 60)]
+    {
+        for seed in 0..4 {
+            run.write("log.txt", kind.log(seed, inputs));
+            let (text, _) = run.learns(&["log.txt", "--target", "rust"]);
+            if let Some((_, advice)) =
+                text.split_once("Measure more: ").map(|(_, rest)| rest.split_once('\n').unwrap())
+            {
+                asked += 1;
+                let advice = advice.lines().next().unwrap();
+                let has_number =
+                    [" inputs would show ", "Measure at least "].iter().any(|part| advice.contains(part));
+                let has_reason = ["No number of inputs", "more inputs do not show it"]
+                    .iter()
+                    .any(|part| advice.contains(part));
+                assert!(has_number || has_reason, "{kind:?} {inputs} {seed}: {text}");
+            }
+        }
+    }
+    assert!(asked > 2, "{asked}");
+}
+
+/// A decision of 2 ns is nothing beside the time of a run, and nobody knows how long a run is beside 1 GB.
+#[test]
+fn a_decision_is_not_counted_beside_rates() {
+    let run = Run::new();
+    let row = |_, x: f64| {
+        vec![("a", if x < 5000.0 { 2e-6 } else { 1e-6 }), ("b", if x < 5000.0 { 1e-6 } else { 2e-6 })]
+    };
+    let train = |about: &str| {
+        run.write("log.txt", of_rows(about, 1200, row));
+        run.learns(&["log.txt", "--target", "python", "--fallback", "a"])
+    };
+    let (text, _) = train("");
+    assert!(text.starts_with("Always take ") && text.contains("(and 2 ns)"), "{text}");
+    let (text, notes) = train(r#""rates": "GB/s""#);
+    assert!(text.starts_with("Take T") && text.contains("(a decision is not counted)"), "{text}");
+    assert!(
+        !text.contains("2 ns") && notes.contains("the log has GB/s of an unknown amount"),
+        "{text}{notes}"
+    );
+    run.succeeds(&["evaluate", "model.json", "log.txt"]);
+}
+
+#[test]
+fn choices_that_no_input_compares_are_pointed_out() {
+    let run = Run::new();
+    let row = |names: [&'static str; 2]| move |_, x: f64| vec![(names[0], x), (names[1], 10_001.0 - x)];
+    let one = of_rows("", 100, row(["a", "b"]));
+    let other: String =
+        of_rows("", 260, row(["c", "d"])).lines().skip(2 + 2 * 200).map(|line| format!("{line}\n")).collect();
+    run.write("log.txt", format!("{one}{other}"));
+    let (_, notes) = run.learns(&["log.txt"]);
+    let said =
+        "inputs share no choices, so nothing compares them: 100 inputs time a, b; 60 inputs time c, d.";
+    assert!(notes.contains(said), "{notes}");
+    run.write("log.txt", one);
+    let (_, notes) = run.learns(&["log.txt"]);
+    assert!(!notes.contains("share no choices"), "{notes}");
+}
+
+#[test]
+fn times_that_are_equal_by_rounding_are_no_copies() {
+    let run = Run::new();
+    let rounded = |digits: i32| {
+        move |input: u64, x: f64| {
+            let time = |choice: u64, sample: u64| {
+                let time = x * (1.0 + 0.004 * fraction(mix(choice, sample), input));
+                let scale = 10_f64.powi(digits - 1 - time.log10().floor() as i32);
+                (time * scale).round() / scale
+            };
+            let all = [("a", 0, 0), ("a", 0, 1), ("b", 1, 0), ("b", 1, if input == 7 { 0 } else { 1 })];
+            all.into_iter().map(|(name, choice, sample)| (name, time(choice, sample))).collect()
+        }
+    };
+    run.write("log.txt", of_rows("", 100, rounded(3)));
+    let (_, notes) = run.learns(&["log.txt"]);
+    assert!(!notes.contains("the log repeats"), "{notes}");
+    run.write("log.txt", of_rows("", 100, rounded(12)));
+    let (_, notes) = run.learns(&["log.txt"]);
+    assert!(notes.contains("the log repeats 1 measurement;"), "{notes}");
+}
+
+#[test]
+fn a_note_names_the_target_whose_decisions_a_table_prices() {
+    let run = Run::new();
+    run.write("log.txt", Kind::Gain.log(1, 300));
+    let (_, notes) = run.learns(&["log.txt", "--target", "go"]);
+    assert!(notes.contains("a table prices decisions in Go"), "{notes}");
+}

@@ -1,7 +1,9 @@
 //! The contents of a log.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ah_model::shown::listed;
 use ah_model::{ChoiceId, Context, Schema, Value};
 
 use super::devices::LoggedDevice;
@@ -77,6 +79,9 @@ pub struct Irregularities {
     pub unterminated: Vec<PathBuf>,
 }
 
+/// Fewer inputs may be corrupt rows.
+const GROUP_OF_INPUTS: usize = 3;
+
 impl Log {
     /// Returns the context of an input.
     pub fn context(&self, input: usize) -> Context {
@@ -92,5 +97,45 @@ impl Log {
     /// Returns the name of a choice.
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]
+    }
+
+    /// Returns a sentence about groups of choices that no input connects, as of two logs with other choices: nothing says which group is
+    /// faster. A corrupt row is no group, and nor is a log of winners.
+    pub fn unconnected(&self) -> Option<String> {
+        // By choice, another one of its group; a group's first choice has itself.
+        let mut other: Vec<usize> = (0..self.choices.len()).collect();
+        let first_of = |other: &[usize], mut choice: usize| {
+            while other[choice] != choice {
+                choice = other[choice];
+            }
+            choice
+        };
+        let mut seen: Vec<Option<usize>> = vec![None; self.inputs.len()];
+        for sample in &self.samples {
+            let choice = first_of(&other, sample.choice.index());
+            let seen = &mut seen[sample.input as usize];
+            let before = first_of(&other, *seen.get_or_insert(choice));
+            other[choice.max(before)] = choice.min(before);
+        }
+        let mut groups: BTreeMap<usize, (usize, Vec<&String>)> = BTreeMap::new();
+        for choice in seen.into_iter().flatten() {
+            groups.entry(first_of(&other, choice)).or_default().0 += 1;
+        }
+        for (choice, name) in self.choices.iter().enumerate() {
+            if let Some((_, names)) = groups.get_mut(&first_of(&other, choice)) {
+                names.push(name);
+            }
+        }
+        groups.retain(|_, (inputs, _)| *inputs >= GROUP_OF_INPUTS);
+        let is_compared = groups.values().any(|(_, names)| names.len() > 1);
+        let of_group =
+            |(inputs, names): &(usize, Vec<&String>)| format!("{inputs} inputs time {}", listed(names));
+        let counts: Vec<String> = groups.values().map(of_group).collect();
+        (counts.len() > 1 && is_compared).then(|| {
+            format!(
+                "inputs share no choices, so nothing compares them: {}. Time choices of each group on the same inputs",
+                counts.join("; ")
+            )
+        })
     }
 }

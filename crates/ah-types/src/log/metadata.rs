@@ -80,6 +80,10 @@ pub struct Collection {
     /// A hash of the commands that were measured, if the choices are commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands_hash: Option<String>,
+    /// The rates that were imported, such as `GB/s`: the log then has the times of an amount, and nobody knows the time of a run. Absent
+    /// where it has the times of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<String>,
     /// The day of measuring, `2026-11-24`; empty if unknown. Appending ignores it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub date: String,
@@ -112,6 +116,11 @@ impl Metadata {
     /// Returns the device, if the log has it.
     pub fn device(&self) -> Option<&Device> {
         self.collection.as_ref()?.device.as_ref()
+    }
+
+    /// Returns the imported rates whose amounts the log does not know.
+    pub fn rates(&self) -> Option<&str> {
+        self.collection.as_ref()?.rates.as_deref()
     }
 
     /// Whether `ah-collect` measured the log: see [`Collection::collected`].

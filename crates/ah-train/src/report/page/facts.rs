@@ -6,6 +6,7 @@ use ah_model::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
 use crate::data::{LEAST_MS, Table};
+use crate::decisions::Pick;
 use crate::judge::Evaluation;
 use crate::report::summary;
 
@@ -41,7 +42,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
             let choice = j.taken(fallback);
             let log_slowdown = j.overhead.loss(table, j.input, choice, fallback);
             let slow = j.is_slower(table, fallback, comparison.max_slowdown);
-            JudgedPick { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
+            JudgedPick { input: j.input, choice, declined: j.pick == Pick::Declined, log_slowdown, slow }
         })
         .collect();
     let curve = |name: &str, losses: Vec<f64>| json!({ "name": name, "slowdowns": quantiles(losses) });
@@ -69,6 +70,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "unknown": unknown,
         "max_slowdown": comparison.max_slowdown,
         "least_ms": LEAST_MS,
+        "unit": table.unit,
         "promise": model.promise,
         "provenance": model.provenance,
         // The slowdowns of each way to choose, ascending, at evenly spaced shares of the inputs.

@@ -29,8 +29,8 @@ function head() {
   at("promise").textContent = promise === null
     ? "Nothing is promised: the heuristic always decides, or there were too few inputs."
     : `Promise, with ${plain(promise.confidence * 100)} % confidence: at most ${plain(promise.target * 100)} % of inputs drawn like ` +
-      `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}, and more than ` +
-      `${plain(facts.least_ms * 1e6)} ns longer. ` +
+      `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}` +
+      (facts.unit === "ms" ? `, and more than ${plain(facts.least_ms * 1e6)} ns longer. ` : ". ") +
       `${promise.violations} of them did (${promise.mode}).`;
   at("seen").textContent = facts.learned_from !== null
     ? `These figures are of ${facts.inputs} held-out inputs and a heuristic that was learned from the other ${facts.learned_from}. ` +
@@ -138,7 +138,7 @@ function worst() {
   if (facts.worst.length === 0) at("worst").append(element("p", {}, "On every input the fastest choice was taken."));
   for (const input of facts.worst) {
     const times = element("table");
-    table(times, ["choice", "ms"], input.times.map(([name, time]) => [name, time === null ? "failed" : plain(time)]));
+    table(times, ["choice", facts.unit], input.times.map(([name, time]) => [name, time === null ? "failed" : plain(time)]));
     const taken = input.declined ? `declined, so ${input.taken}` : input.taken;
     at("worst").append(element("details", {},
       element("summary", {}, `${number(input.slowdown)} times the best: ${taken} `, element("small", {}, input.input.join(" "))), times));

@@ -134,16 +134,17 @@ fn learned_conditions(learned: &BTreeMap<String, String>) -> Option<String> {
 pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();
-    // Where few choices have times, the figure would be the fallback's.
-    let is_known = model.plain_untimed * 2 <= model.inputs;
-    if is_known && (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
+    if (model.ranked_slowdown - model.slowdown).abs() >= 0.002 {
         notes.push(format!(
-            "a program that does not name its choices loses {} to the best choice instead (`choose`, not \
-             `choose_among`, and only what 99 % of a leaf's inputs measured). On {} of {} inputs what it takes has no time; there \
-             the fallback's time counts, else the slowest",
-            loss(model.plain_slowdown),
-            model.plain_untimed,
-            model.inputs
+            "`choose` takes only what 99 % of a leaf's inputs measured. A program that says which choices it can run loses {} to the best \
+             choice instead (`choose_among`: ah-codegen --with ranked)",
+            loss(model.ranked_slowdown),
+        ));
+    }
+    if model.unmeasured > 0 {
+        notes.push(format!(
+            "on {} of {} inputs the choice that it takes was not measured; there the fallback's time counts, else the slowest",
+            model.unmeasured, model.inputs
         ));
     }
     notes.extend(upward(comparison));

@@ -29,7 +29,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
             true => format!("\nFor less it would take only {fallback}."),
             false => String::new(),
         };
-        format!("{}{stricter}\n", promised(promise, &fallback))
+        format!("{}{stricter}\n", promised(promise, &fallback, trained.plan.call_site.rates.is_none()))
     };
     let groups = trained.on_new_groups.as_ref();
     let few = |counted| match counted == inputs {
@@ -71,13 +71,13 @@ pub fn promise_line(trained: &TrainedModel) -> String {
     }
 }
 
-/// Returns a promise in one sentence.
-fn promised(promise: &Promise, fallback: &str) -> String {
+/// Returns a promise in one sentence, with its nanoseconds where the times are those of runs.
+fn promised(promise: &Promise, fallback: &str, are_runs: bool) -> String {
+    let least = if are_runs { format!(" (and {} ns)", LEAST_MS * 1e6) } else { String::new() };
     format!(
-        "Promise: at most {} % are > {} % (and {} ns) slower than {} ({} % sure).",
+        "Promise: at most {} % are > {} %{least} slower than {} ({} % sure).",
         percent(promise.target),
         percent(promise.limit - 1.0),
-        LEAST_MS * 1e6,
         name(fallback),
         percent(promise.confidence),
     )

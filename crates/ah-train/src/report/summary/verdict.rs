@@ -1,7 +1,7 @@
 //! The first line of a summary: what to do.
 
 use super::words::{inputs, name, single};
-use crate::judge::{Advice, Gain, Reason, Verdict};
+use crate::judge::{Advice, FEW_INPUTS, Gain, Reason, Verdict};
 use crate::report::loss;
 use crate::train::TrainedModel;
 
@@ -48,7 +48,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
                         loss(*repetitions),
                         loss(*decided_on)
                     ),
-                    "Measure longer, or on an idle machine. ".to_owned(),
+                    "Measure longer, or on an idle machine; more inputs do not show it. ".to_owned(),
                 ),
                 Reason::TooFewInputs { needed } => (
                     format!(
@@ -62,10 +62,22 @@ pub fn verdict(trained: &TrainedModel) -> String {
                 }
                 Reason::Untimed => (
                     format!("the inputs lack times of the choices, so nobody knows what {heuristic} gains"),
-                    String::new(),
+                    format!("Time all choices on {FEW_INPUTS} inputs. "),
                 ),
-                Reason::GainIsNotShown { needed: Some(needed) } => {
-                    (gained, format!("About {needed} inputs would show it. "))
+                Reason::GainIsNotShown { needed, gain: least } => {
+                    let is_found = gain.as_ref().is_some_and(|gain| gain.times == *least);
+                    let share = (least - 1.0) * 100.0;
+                    let digits = if share < 10.0 { 1 } else { 0 };
+                    let advice = match needed {
+                        Some(needed) if is_found => format!("About {needed} inputs would show it. "),
+                        Some(needed) => format!(
+                            "About {needed} inputs would show a gain of {share:.digits$} %, half the most that there may be. "
+                        ),
+                        None => format!(
+                            "No number of inputs can be named that would show a gain: there may be {share:.digits$} % at most. "
+                        ),
+                    };
+                    (gained, advice)
                 }
                 _ => (gained, String::new()),
             };
@@ -73,15 +85,15 @@ pub fn verdict(trained: &TrainedModel) -> String {
         }
         (Advice::AlwaysTake, Reason::GainIsLittle) => gained,
         (Advice::AlwaysTake, _) => {
-            // Without boosters, the first choice that is allowed is the one that a program takes which names what it offers.
-            let offered =
-                model.tree.leaves().find_map(|(_, leaf)| leaf.ranking.iter().find(|ranked| ranked.allowed));
-            let offered = offered.map(|ranked| name(model.choice_name(ranked.choice)));
-            match (offered.filter(|offered| *offered != choice), reason) {
+            // The first choice that is allowed is the one that a program takes which names what it offers.
+            let firsts =
+                model.tree.leaves().filter_map(|(_, leaf)| leaf.ranking.iter().find(|ranked| ranked.allowed));
+            let mut offered = firsts.map(|ranked| name(model.choice_name(ranked.choice)));
+            match (offered.find(|offered| *offered != choice), reason) {
                 (Some(faster), _) => {
                     return format!(
                         "Always take {choice}: {faster} has no time on some inputs. A program that says where it can run takes it \
-                         there (ah-codegen --with ranked), as in these figures.\n"
+                         there (ah-codegen --with ranked).\n"
                     );
                 }
                 (_, Reason::PromiseUnkept) => {

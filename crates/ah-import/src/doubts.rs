@@ -178,44 +178,55 @@ impl Doubts {
         }
     }
 
-    /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not, but for the columns
-    /// that the user `asked` about. `fastest` has for each input the row with the least time.
-    pub fn validity(&self, fastest: &[usize], asked: &[&str]) -> Vec<String> {
-        let count = |rows: &mut dyn Iterator<Item = u8>, of: usize| {
-            rows.filter(|value| usize::from(*value) == of).count()
-        };
-        let sentence = |watched: &Watched| {
-            if watched.has_many || watched.values.len() < 2 {
-                return None;
-            }
-            let usual = (0..watched.values.len())
-                .max_by_key(|&value| count(&mut watched.rows.iter().copied(), value))?;
-            let winners =
-                |value| count(&mut fastest.iter().filter_map(|row| watched.rows.get(*row).copied()), value);
-            let is_bad = |value: &usize| !watched.is_good(&watched.values[*value]).unwrap_or(*value == usual);
-            let bad: Vec<usize> =
-                (0..watched.values.len()).filter(is_bad).filter(|&value| winners(value) > 0).collect();
-            if !watched.is_about_validity() || bad.is_empty() {
-                return None;
-            }
-            let values = bad.iter().map(|&value| quoted(&watched.values[value]));
-            let flag = format!("{}={}", watched.name, watched.values[bad[0]]);
-            Some(format!(
-                "column {} is {} in rows with the least time of their input (inputs: {}). If such rows failed, give --failed-where {}; \
-                 if they are no measurements, --where {}",
-                quoted(&watched.name),
-                values.collect::<Vec<_>>().join(" or "),
-                bad.iter().map(|&value| winners(value)).sum::<usize>(),
-                shell(&flag),
-                shell(&flag.replacen('=', "!=", 1)),
-            ))
+    /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not, or rows without times
+    /// (`untimed`) failed, but for the columns that the user `asked` about. `fastest` has for each input the row with the least time.
+    pub fn validity(&self, fastest: &[usize], untimed: &[usize], asked: &[&str]) -> Vec<String> {
+        let sentences = |watched: &Watched| {
+            let usual = watched.usual();
+            let is_bad_state = |value: &String| !watched.is_good(value).unwrap_or(Some(value) == usual);
+            let is_about = watched.is_about_validity() && watched.values.len() > 1;
+            let winners = watched.rows_with(fastest, |value| is_about && is_bad_state(value));
+            let winners = winners.map(|(values, inputs, flag)| {
+                format!(
+                    "{values} in rows with the least time of their input (inputs: {inputs}). If such rows failed, give --failed-where {}; \
+                     if they are no measurements, --where {}",
+                    shell(&flag),
+                    shell(&flag.replacen('=', "!=", 1))
+                )
+            });
+            let failed = watched.rows_with(untimed, |value| is_bad(value));
+            let failed = failed.map(|(values, rows, flag)| {
+                format!(
+                    "{values} in rows without a time, which count as not measured (rows: {rows}). If the choice failed there, give \
+                     --failed-where {}",
+                    shell(&flag)
+                )
+            });
+            winners.into_iter().chain(failed)
         };
         let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
-        self.columns.iter().filter(is_open).filter_map(sentence).collect()
+        self.columns.iter().filter(is_open).flat_map(sentences).collect()
     }
 }
 
 impl Watched {
+    /// Returns the most frequent value.
+    fn usual(&self) -> Option<&String> {
+        let count = |value: &u8| self.rows.iter().filter(|row| *row == value).count();
+        self.values.get_index((0..self.values.len() as u8).max_by_key(count)?.into())
+    }
+
+    /// Returns which values these rows have that are bad, in words, their number, and the flag for the first.
+    fn rows_with(&self, rows: &[usize], is_bad: impl Fn(&String) -> bool) -> Option<(String, usize, String)> {
+        let values = rows.iter().filter_map(|row| self.values.get_index((*self.rows.get(*row)?).into()));
+        let bad: Vec<&String> = values.filter(|value| is_bad(value)).collect();
+        let flag = format!("{}={}", self.name, bad.first()?);
+        let mut names: Vec<String> = bad.iter().map(|value| quoted(value)).collect();
+        names.sort();
+        names.dedup();
+        Some((format!("column {} is {}", quoted(&self.name), names.join(" or ")), bad.len(), flag))
+    }
+
     /// Returns the state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
     fn state<'c>(&self, cell: &'c Cell) -> &'c str {
         let text = cell.as_text().unwrap_or_default();

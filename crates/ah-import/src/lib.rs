@@ -6,9 +6,10 @@
 //! 3. `roles` finds the columns that the flags name.
 //! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be, `quantity` what a number is: a time in a
 //!    unit, a rate in a unit, or a question.
-//! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes. `doubts` is what the table leaves
-//!    open.
-//! 6. `log` writes them. Nothing is written before every row is read.
+//! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes. `texts` finds which columns are
+//!    numbers.
+//! 6. `warnings` are what the tables leave open, `doubts` what their other columns say about it.
+//! 7. `log` writes them. Nothing is written before every row is read.
 #![forbid(unsafe_code)]
 
 mod cell;
@@ -27,9 +28,11 @@ mod report;
 mod roles;
 mod row;
 mod table;
+mod texts;
 mod times;
 mod tools;
 mod unit;
+mod warnings;
 mod words;
 
 pub use ah_model::Error;
@@ -47,6 +50,8 @@ pub fn import(params: &ImportParams) -> Result<ImportReport, Error> {
     params.check()?;
     params.tool.as_deref().map_or(Ok(()), preset::check)?;
     let contents = contents::Contents::read(params)?;
-    log::write(params, &contents)?;
-    Ok(contents.report(params))
+    let warnings = log::write(params, &contents)?;
+    let mut report = ImportReport::new(&contents, params);
+    report.warnings.extend(warnings);
+    Ok(report)
 }

@@ -14,6 +14,14 @@ pub enum Named {
 }
 
 impl Named {
+    /// Returns the quantity, if the name says it.
+    pub fn quantity(self) -> Option<Quantity> {
+        match self {
+            Self::Quantity(quantity) => Some(quantity),
+            _ => None,
+        }
+    }
+
     /// Returns what the name of a column says: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
     pub fn of(column: &str) -> Self {
         let quantity = |quantity: Quantity| Self::Quantity(quantity);
@@ -68,6 +76,9 @@ impl Named {
                 .map_or(Self::Nothing, |word| Self::Question(word.clone()));
         };
         let (word, last) = (words[at], &lower[at]);
+        if last == "clock" && at > 0 && lower[at - 1] == "wall" {
+            return Self::Nothing;
+        }
         let is_two_letters = last.len() == 2 && last.ends_with('s') && last.is_ascii();
         // `MiB` is two words.
         let before = name.rfind(word).map(|at| name[..at].trim_end_matches(|c: char| !c.is_alphanumeric()));
@@ -92,7 +103,7 @@ impl Named {
                 Self::Question(word.to_owned())
             }
             _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
-                quantity(Quantity::Rate(Rate::new("", Unit::S, column)))
+                quantity(Quantity::Rate(Rate::of_unknown(column)))
             }
             // Not `t_min`: `time_min` may be minutes or the least time.
             _ if lower[at..].iter().any(|word| word == "min") => Self::Question("min".to_owned()),
@@ -100,10 +111,14 @@ impl Named {
         }
     }
 
-    /// Returns what a unit before the end of a name says: `time_us_run1` has microseconds; `us_east` and `duration_100ns` are questions.
+    /// Returns what a unit before the end of a name says: `time_us_run1` has microseconds, `tflops_fp16` rates; `us_east` and
+    /// `duration_100ns` are questions.
     fn inside(words: &[&str]) -> Self {
         let named = |at: usize| {
             let word = words[at].trim_start_matches(is_digit);
+            if let Some(rate) = Rate::of_word(words[at]).filter(|_| words[at].len() > 3) {
+                return Some(Self::Quantity(Quantity::Rate(rate)));
+            }
             let unit = Unit::of_word(word).filter(|_| !may_follow_a_unit(word))?;
             let is_of_time = word == words[at] && at > 0 && is_time(words[at - 1]);
             match is_of_time {
@@ -113,6 +128,16 @@ impl Named {
         };
         (0..words.len()).find_map(named).unwrap_or(Self::Nothing)
     }
+}
+
+/// Splits a name into what is before its unit, and the unit: `sort (µs)`, `sort_us`, `sort [GB/s]`.
+pub fn split_unit(name: &str) -> Option<(&str, &str)> {
+    if let Some((before, inside)) = bracket(name) {
+        return matches!(Named::of(inside), Named::Quantity(_)).then_some((before, inside));
+    }
+    let (before, last) = name.rsplit_once(['_', ' ', '-', ',', '.'])?;
+    let before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+    Quantity::of_unit(last).map(|_| (before, last))
 }
 
 fn is_digit(c: char) -> bool {
@@ -265,6 +290,8 @@ mod tests {
             "thrpt",
             "framerate",
             "membw",
+            "tflops_fp16",
+            "gflops_on_a100",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");
@@ -333,7 +360,7 @@ mod tests {
         for name in [
             "time", "real_time", "result", "t1", "rows", "stats.mean", "Mean", "latency", "runtime",
             "time (mean)", "best", "data", "time_per_query", "latency per call", "latency (99%)", "p99.9%",
-            "rms_norm", "h_step",
+            "rms_norm", "h_step", "wall_clock", "Wall clock", "wall-clock time",
         ] {
             assert_eq!(Named::of(name), Named::Nothing, "{name}");
         }

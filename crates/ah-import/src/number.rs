@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use ah_model::RowNumber;
 use regex::Regex;
 
 /// The character between the whole part of a number and its fraction.
@@ -49,10 +48,11 @@ pub fn is_localized(text: &str) -> bool {
 }
 
 /// Returns whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567`, `50 %`,
-/// `1.5D+03` or `'64'`.
+/// `1.5D+03`,
+/// `16 threads` or `'64'`.
 pub fn is_notation(text: &str) -> bool {
     static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
-        let forms = r"0x[\da-f_]+|0[bo][\d_]+|\d{1,3}(_\d{3}|,\d{2,3})+(\.\d+)?|\d+([.,]\d+)? ?([kmgtp]i?b?|b|bytes|%)|\d+\.\d*d[-+]?\d+|'[\d.]+'";
+        let forms = r"0x[\da-f_]+|0[bo][\d_]+|\d{1,3}(_\d{3}|,\d{2,3})+(\.\d+)?|\d+([.,]\d+)? ?([kmgtp]i?b?|b|bytes|%)|\d+([.,]\d+)? [a-z]+|\d+\.\d*d[-+]?\d+|'[\d.]+'";
         Regex::new(&format!("(?i)^[-+]?({forms})$")).expect("a regular expression")
     });
     NOTATION.is_match(text)
@@ -94,43 +94,9 @@ fn plain(text: &str, decimal: Decimal) -> Option<String> {
     (has_digits && is_digits(fraction)).then(|| format!("{sign}{digits}{point}{fraction}{exponent}"))
 }
 
-/// Whether the points in a column group digits: each value with a point has exactly three digits behind it, and whole numbers stand beside
-/// them. So a spreadsheet in German writes 1.000 beside 900.
-#[derive(Clone, Debug, Default)]
-pub struct Points {
-    /// The number of the first row where a point may group digits, and its value.
-    grouped: Option<(RowNumber, String)>,
-    /// The same for the first number in another notation.
-    odd: Option<(RowNumber, String)>,
-    has_fraction: bool,
-    has_whole: bool,
-}
-
-impl Points {
-    /// Sees the value of a row.
-    pub fn see(&mut self, text: &str, row: &RowNumber) {
-        let found = || (row.clone(), text.to_owned());
-        if ah_types::number(text).is_none() {
-            let may_be_odd = self.odd.is_none() && text.contains(|c: char| c.is_ascii_digit());
-            if may_be_odd && (is_localized(text) || is_notation(text)) {
-                self.odd = Some(found());
-            }
-            return;
-        }
-        let may_group =
-            || !text.trim_start_matches(['-', '+']).starts_with('0') && plain(text, Decimal::Comma).is_some();
-        match text.contains('.') {
-            true if may_group() => drop(self.grouped.get_or_insert_with(found)),
-            true => self.has_fraction = true,
-            false => self.has_whole = true,
-        }
-    }
-
-    /// Returns the first row with a point that probably groups digits, and its value; or with another notation than that of others.
-    pub fn doubt(&self, may_group: bool) -> Option<&(RowNumber, String)> {
-        let grouped = self.grouped.as_ref().filter(|_| may_group && self.has_whole && !self.has_fraction);
-        grouped.or(self.odd.as_ref().filter(|_| self.has_whole || self.has_fraction))
-    }
+/// Returns whether the point of a number may group digits: `1.000`, as a spreadsheet in German writes it, not `0.125`.
+pub fn may_be_grouped(number: &str) -> bool {
+    !number.trim_start_matches(['-', '+']).starts_with('0') && plain(number, Decimal::Comma).is_some()
 }
 
 #[cfg(test)]

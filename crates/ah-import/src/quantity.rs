@@ -79,6 +79,11 @@ impl Rate {
         WORDS.rates.iter().any(has_prefix).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
     }
 
+    /// Returns rates in an amount that nothing names.
+    pub fn of_unknown(text: &str) -> Self {
+        Self { amount: "amount".to_owned(), factor: 1.0, per: Unit::S, text: text.to_owned() }
+    }
+
     /// Returns whether one of the amount is one run of the choice.
     fn counts_runs(&self) -> bool {
         self.amount.is_empty()
@@ -103,7 +108,7 @@ impl PartialEq for Rate {
 impl Quantity {
     /// Rates whose unit nothing names.
     pub fn any_rate() -> Self {
-        Self::Rate(Rate::new("", Unit::S, ""))
+        Self::Rate(Rate::of_unknown(""))
     }
 
     /// Returns what a unit says: `us`, `ns/op`, `ops/ms`, `GB/s`, `TFLOPS`.
@@ -129,6 +134,17 @@ impl Quantity {
             }
             // Of each device: `tokens/s/GPU`.
             (None, None) if amount.contains('/') => Self::of_unit(amount),
+            _ => None,
+        }
+    }
+
+    /// Returns the unit of rates that do not count runs: nobody knows how much one run does.
+    pub fn unknown_amount(&self) -> Option<String> {
+        match self {
+            Self::Rate(rate) if !rate.counts_runs() => Some(match &*rate.text {
+                "" => "rates".to_owned(),
+                text => text.to_owned(),
+            }),
             _ => None,
         }
     }

@@ -3,8 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use ah_model::FeatureKind;
 use ah_model::shown::listed;
 use serde::Serialize;
+
+use crate::contents::Contents;
+use crate::params::ImportParams;
+use crate::unit::Unit;
 
 /// The report of an import.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -41,6 +46,50 @@ pub struct ImportReport {
     pub unused: Vec<String>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
+}
+
+impl ImportReport {
+    /// Returns the report of an import of these rows.
+    pub(crate) fn new(contents: &Contents, params: &ImportParams) -> Self {
+        let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
+        let (times, failed) =
+            (&contents.times, contents.times.iter().filter(|time| time.ms.is_infinite()).count());
+        let mut choice_names: Vec<String> = contents.choices.iter().cloned().collect();
+        choice_names.sort_unstable();
+        Self {
+            log: params.output.clone(),
+            tools: contents.tools.iter().cloned().collect(),
+            rows: contents.rows.len() as u64,
+            inputs: contents.inputs.len() as u64,
+            choices: choice_names.len(),
+            choice_names,
+            unit: unit(contents),
+            measured: (times.len() - failed) as u64,
+            failed: failed as u64,
+            not_measured: contents.not_measured,
+            bad_rows: contents.bad_rows.count(),
+            rows_left_out: contents.rows_left_out,
+            numerical: names(FeatureKind::Numerical),
+            categorical: names(FeatureKind::Categorical),
+            unused: contents.roles.unused().map(|column| column.name.clone()).collect(),
+            warnings: contents.warnings(params),
+        }
+    }
+}
+
+/// Returns the unit of the times in the tables, in words.
+fn unit(contents: &Contents) -> String {
+    let roles = &contents.roles;
+    let mut named = roles.times.iter().map(|time| &time.named);
+    let first = named.next().and_then(Option::as_ref);
+    match (first, &roles.unit) {
+        (Some(_), _) if named.any(|other| other.as_ref() != first) => "the unit of each column".to_owned(),
+        (Some(named), _) => named.to_string(),
+        (None, Some(column)) => format!("the unit in {}", column.name),
+        (None, None) if roles.rules.higher_is_better => "rates".to_owned(),
+        (None, None) if contents.seen.has_own_units => "the unit of each cell".to_owned(),
+        (None, None) => Unit::MS.to_string(),
+    }
 }
 
 impl fmt::Display for ImportReport {

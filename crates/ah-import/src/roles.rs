@@ -9,13 +9,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::column::{Column, is_named};
 use crate::condition::{self, Condition};
-use crate::named::Named;
+use crate::named::{self, Named};
 use crate::params::ImportParams;
 use crate::preset::Preset;
 use crate::quantity::Quantity;
 use crate::table::Table;
-use crate::times::TimeRules;
-use crate::unit::Unit;
+use crate::times::{TimeColumn, TimeRules};
 use crate::words;
 
 /// What is expected where nothing says what the numbers are.
@@ -28,8 +27,8 @@ pub struct Roles {
     pub features: Vec<Column>,
     /// The columns whose values make up the choice; empty in a wide table.
     pub choice: Vec<Column>,
-    /// The columns of the times; in a wide table each belongs to the choice of its name.
-    pub times: Vec<Column>,
+    /// The columns of the times; in a wide table one for each choice.
+    pub times: Vec<TimeColumn>,
     /// The columns without a role, and those of conditions alone.
     pub watched: Vec<Column>,
     /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
@@ -68,8 +67,11 @@ impl Roles {
             (common, column.name.contains("time"))
         };
         let unit = unit.max_by_key(likeness).cloned();
+        let quantities = quantities(params, &times, unit.is_some())?;
+        let choices = choice_names(&times, &quantities, params);
+        let times = times.into_iter().zip(quantities).zip(choices);
+        let times = times.map(|((column, named), choice)| TimeColumn { column, choice, named }).collect();
         let rules = TimeRules {
-            named: named(params, &times, unit.is_some())?,
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
             failed: params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned().collect(),
@@ -81,7 +83,8 @@ impl Roles {
 
     /// Returns true if nothing names the unit of the times.
     pub fn unit_is_assumed(&self) -> bool {
-        self.rules.named.is_none() && self.unit.is_none() && !self.rules.higher_is_better
+        let is_named = self.times.iter().any(|time| time.named.is_some());
+        !is_named && self.unit.is_none() && !self.rules.higher_is_better
     }
 
     /// Returns the columns without a role.
@@ -119,64 +122,90 @@ fn names_units(column: &str) -> bool {
     last.ends_with("unit") || last == "units"
 }
 
-/// Returns what the numbers of these columns are, by the flags or the names of the columns.
+/// Returns what the numbers of each column are, by the flags or the names of the columns. In a wide table the names are those of choices:
+/// they say it only where each has a unit.
 ///
 /// # Errors
 /// A question, where the names say something that the flags do not answer.
-fn named(params: &ImportParams, times: &[Column], rows_have_units: bool) -> Result<Option<Quantity>, Error> {
-    let found: Vec<(&str, Named)> =
-        times.iter().map(|column| (&*column.name, Named::of(&column.name))).collect();
-    let quantities: Vec<_> = found.iter().filter(|(_, named)| matches!(named, Named::Quantity(_))).collect();
-    let named_units = || listed(quantities.iter().map(|(name, _)| name));
-    if quantities.iter().any(|(_, named)| *named != quantities[0].1) && !rows_have_units {
-        let field = if params.wide { "wide" } else { "time" };
-        return Err(Error::parameter(field, "columns in one unit (convert the others)", named_units()));
+fn quantities(
+    params: &ImportParams,
+    times: &[Column],
+    rows_have_units: bool,
+) -> Result<Vec<Option<Quantity>>, Error> {
+    let named: Vec<Named> = times.iter().map(|column| Named::of(&column.name)).collect();
+    let columns_that = |are: fn(&Named) -> bool| -> Vec<&String> {
+        times.iter().zip(&named).filter(|(_, named)| are(named)).map(|(column, _)| &column.name).collect()
+    };
+    let of_rates = columns_that(|named| matches!(named, Named::Quantity(Quantity::Rate(_))));
+    let of_times = columns_that(|named| matches!(named, Named::Quantity(Quantity::Time(_))));
+    let with_units = columns_that(|named| matches!(named, Named::Quantity(_)));
+    let unit = |expected: &str, found: String| Err(Error::parameter("unit", expected, found));
+    if let Some(unit_of_all) = params.unit {
+        let is_other = |named: &&Named| matches!(named, Named::Quantity(_));
+        let mut others = named.iter().filter(is_other);
+        let first = others.next();
+        if others.any(|named| Some(named) != first) && !rows_have_units {
+            let found = format!("{unit_of_all}, and columns {}", listed(with_units));
+            return unit("to be left out, as the columns name units of their own", found);
+        }
+        return Ok(vec![Some(Quantity::Time(unit_of_all)); times.len()]);
     }
-    if let Some(unit) = params.unit {
-        return Ok(Some(Quantity::Time(unit)));
+    for (Column { name, .. }, named) in times.iter().zip(&named).filter(|_| !params.wide) {
+        if let Some(word) = words::spread(name) {
+            let expected = "a column of times (or --unit, which says that these are times)";
+            let found = format!("{}, and {word} says how far times differ", quoted(name));
+            return Err(Error::parameter("time", expected, found));
+        }
+        if let Named::Question(part) = named
+            && !params.higher_is_better
+            && !rows_have_units
+        {
+            let found = format!("column {}, and {} is no unit that import knows", quoted(name), quoted(part));
+            return unit(UNITS, found);
+        }
     }
-    let spread = times.iter().find_map(|column| Some((&column.name, words::spread(&column.name)?)));
-    if let Some((name, word)) = spread.filter(|_| !params.wide) {
-        let expected = "a column of times (or --unit, which says that these are times)";
-        let found = format!("{}, and {word} says how far times differ", quoted(name));
-        return Err(Error::parameter("time", expected, found));
+    let are_named = with_units.len() == times.len() && (of_rates.is_empty() || of_times.is_empty());
+    // Names of choices in a table whose rows or flags say what its numbers are.
+    let are_choices = params.wide && (rows_have_units || params.higher_is_better && !are_named);
+    if with_units.is_empty() || are_choices || rows_have_units && !are_named {
+        return Ok(vec![None; times.len()]);
     }
-    let unit = |found: String| Err(Error::parameter("unit", UNITS, found));
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
-    let Some((_, first)) = found.first() else { return Ok(None) };
-    let are_alike = found.iter().all(|(_, named)| named == first);
-    if params.wide {
-        if quantities.is_empty() || params.higher_is_better || rows_have_units {
-            return Ok(None);
-        }
-        return match first {
-            // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
-            Named::Quantity(time @ Quantity::Time(unit)) if are_alike && *unit != Unit::S => {
-                Ok(Some(time.clone()))
-            }
-            _ => unit(format!("none, and columns {}", named_units())),
-        };
-    }
-    if !are_alike && !rows_have_units {
-        let named = found.iter().filter(|(_, named)| *named != Named::Nothing);
-        return unit(format!("none, and columns {}", listed(named.map(|(name, _)| name))));
-    }
-    let column = quoted(&times[0].name);
-    match first {
-        Named::Quantity(Quantity::Rate(_)) if !params.higher_is_better => rates(
+    // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
+    let may_be_single = params.wide && of_times.iter().any(|name| is_bare_s(name));
+    match (are_named, params.higher_is_better) {
+        (true, false) if !of_rates.is_empty() => rates(
             "to be given, as the name of the column says that its numbers are rates (or --unit, which says that they are times)",
-            format!("none, and column {column}"),
+            format!("none, and column {}", listed(of_rates)),
         ),
-        Named::Quantity(time @ Quantity::Time(_)) if params.higher_is_better => {
-            rates("a column of rates", format!("{column} ({time})"))
-        }
-        Named::Quantity(quantity) => Ok(Some(quantity.clone())),
-        Named::Question(part) if !params.higher_is_better && !rows_have_units => {
-            unit(format!("column {column}, and {} is no unit that import knows", quoted(part)))
-        }
-        Named::Question(_) | Named::Nothing => Ok(None),
+        (true, true) if !of_times.is_empty() => rates("a column of rates", listed(of_times)),
+        (true, _) if !may_be_single => Ok(named.into_iter().map(Named::quantity).collect()),
+        _ => unit(UNITS, format!("none, and columns {}", listed(with_units))),
     }
 }
+
+/// Returns whether a name ends with the word `s` without a bracket.
+fn is_bare_s(name: &str) -> bool {
+    words::words(name).last() == Some(&"s") && name.ends_with('s')
+}
+
+/// Returns the names of the choices of a wide table: those of the columns without their units, where they stay distinct.
+fn choice_names(times: &[Column], quantities: &[Option<Quantity>], params: &ImportParams) -> Vec<String> {
+    let says_unit = params.unit.is_none() && quantities.iter().all(Option::is_some);
+    let stem = |column: &Column| {
+        let (before, _) =
+            named::split_unit(&column.name).filter(|_| says_unit || column.name.ends_with([')', ']']))?;
+        (!before.is_empty()).then(|| before.to_owned())
+    };
+    let stems: Option<IndexSet<String>> = times.iter().map(stem).collect();
+    match stems.filter(|stems| stems.len() == times.len()) {
+        Some(stems) => stems.into_iter().collect(),
+        None => times.iter().map(|column| column.name.clone()).collect(),
+    }
+}
+
+/// The most parts that commas in the name of a column make.
+const MOST_COMMAS: usize = 8;
 
 struct Finder<'a> {
     path: &'a Path,
@@ -248,7 +277,19 @@ impl<'a> Finder<'a> {
         field: &'static str,
         names: impl IntoIterator<Item = &'n String>,
     ) -> Result<Vec<Column>, Error> {
-        names.into_iter().map(|name| self.column(field, name)).collect()
+        let names: Vec<&String> = names.into_iter().collect();
+        let (mut columns, mut at) = (Vec::new(), 0);
+        while at < names.len() {
+            let joined =
+                |end: usize| names[at..end].iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",");
+            let is_column = |end: &usize| self.places.contains_key(&*joined(*end));
+            // The flag splits `time, us` too.
+            let most = names.len().min(at + MOST_COMMAS);
+            let end = (at + 1..=most).find(is_column).unwrap_or(at + 1);
+            columns.push(self.column(field, &joined(end))?);
+            at = end;
+        }
+        Ok(columns)
     }
 
     /// Returns the columns that a format names, as far as the table has them. In `params.*`, the star is the column's name.
@@ -323,12 +364,16 @@ impl<'a> Finder<'a> {
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
         let statistics = words::statistics_of_one(&others);
+        let repetitions = words::repetitions(&others);
         // A count or a ratio is no time, nor is the number of a row, or a feature that was forgotten.
         let is_other =
             |name: &&String| words::is_label(name) || matches!(Named::of(name), Named::Question(_));
         let odd: Vec<&String> = others.iter().filter(is_other).collect();
-        if self.params.choice.is_empty() && !(statistics.is_empty() && odd.is_empty()) {
+        if self.params.choice.is_empty() && !(statistics.is_empty() && odd.is_empty() && !repetitions) {
             let found = match &statistics[..] {
+                [] if repetitions => {
+                    format!("what may be repetitions: {} (then write a row for each)", listed(&others))
+                }
                 [] => format!("what may be no choices: {}", listed(odd)),
                 statistics => format!("statistics of one: {}", listed(statistics)),
             };

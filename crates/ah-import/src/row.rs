@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::error::bad_row;
 use crate::quantity::Quantity;
 use crate::roles::Roles;
-use crate::times::{FAILED, SeenTimes, Timing};
+use crate::times::{FAILED, SeenTimes, TimeColumn, Timing};
 use crate::unit::Unit;
 
 /// Separates the texts of an input's features, which never contain it.
@@ -42,20 +42,20 @@ impl Roles {
         // In a wide table each column of times is a choice, in any other one all are repetitions.
         row.choices.resize_with(if self.is_wide() { self.times.len() } else { 1 }, Default::default);
         row.choices.iter_mut().for_each(|(_, timings)| timings.clear());
-        let quantity = self.quantity_of(cells, row)?;
         for (at, time) in self.times.iter().enumerate() {
+            let quantity = self.quantity_of(time, cells, &mut row.unit)?;
             let (name, timings) = &mut row.choices[if self.is_wide() { at } else { 0 }];
             if self.is_wide() {
-                name.clone_from(&time.name);
+                name.clone_from(&time.choice);
             } else if at == 0 {
                 name_choice(&self.choice, cells, name)?;
             }
-            let (cell, before) = (time.cell(cells), timings.len());
+            let (cell, before) = (time.column.cell(cells), timings.len());
             if self.is_failed_by(cells, cell, None) {
                 timings.push(FAILED);
                 continue;
             }
-            self.rules.read(&time.name, cell, &quantity, &mut row.seen, timings)?;
+            self.rules.read(time, cell, &quantity, &mut row.seen, timings)?;
             for run in 0..timings.len() - before {
                 if self.is_failed_by(cells, cell, Some(run)) {
                     timings[before + run] = FAILED;
@@ -81,9 +81,15 @@ impl Roles {
         })
     }
 
-    /// Returns what the times of a row are. In the files of Google Benchmark and JMH the rows differ.
-    fn quantity_of(&self, cells: &[Cell], row: &mut ReadRow) -> Result<Quantity, Fault> {
-        let default = || match &self.rules.named {
+    /// Returns what a column's times of a row are. In the files of Google Benchmark and JMH the rows differ. `known` is the last unit of a
+    /// row, and what it says.
+    fn quantity_of(
+        &self,
+        time: &TimeColumn,
+        cells: &[Cell],
+        known: &mut (String, Option<Quantity>),
+    ) -> Result<Quantity, Fault> {
+        let default = || match &time.named {
             Some(named) => named.clone(),
             None if self.rules.higher_is_better => Quantity::any_rate(),
             None => Quantity::Time(Unit::MS),
@@ -91,15 +97,15 @@ impl Roles {
         let Some(column) = &self.unit else { return Ok(default()) };
         let cell = column.cell(cells);
         let text = cell.as_text().unwrap_or_default();
-        if row.unit.0 != text {
-            row.unit = (text.to_owned(), Quantity::of_unit(text));
+        if known.0 != text {
+            *known = (text.to_owned(), Quantity::of_unit(text));
         }
-        match (&row.unit.1, &self.rules.named) {
+        match (&known.1, &time.named) {
             // The unit is that of another column.
             (Some(Quantity::Time(_)), Some(named @ Quantity::Rate(_))) => Ok(named.clone()),
             (Some(found), _) => {
                 let hint = "leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where";
-                self.rules.agreed(found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
+                self.rules.agreed(time, found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
             }
             (None, None) if !self.rules.higher_is_better => {
                 let hint = "name the unit of all times with --unit, or --higher-is-better for rates";
@@ -131,7 +137,9 @@ fn write(
 /// without the keys that have no value.
 fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<(), Fault> {
     name.clear();
-    for column in columns.iter().filter(|column| !column.cell(cells).is_missing()) {
+    // Alone, `None` is a name as any other.
+    let is_absent = |cell: &Cell| cell.is_missing() && (columns.len() > 1 || cell.as_text().is_none());
+    for column in columns.iter().filter(|column| !is_absent(column.cell(cells))) {
         let mut value = String::new();
         match write(column, cells, "part of the choice", &mut value)? {
             None => {}
@@ -144,7 +152,10 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
     }
     if name.is_empty() {
         let names = listed(columns.iter().map(|column| &column.name));
-        return Err(bad_row("the name of a choice", "nothing, None or NaN").in_column(&names));
+        let found = columns.iter().find_map(|column| column.cell(cells).missing_word()).unwrap_or_default();
+        let fault = bad_row("the name of a choice", if found.is_empty() { "nothing" } else { found });
+        let hint = format!("rename it in the table if it is a name, or {}", fault.hint);
+        return Err(Fault { hint, ..fault }.in_column(&names));
     }
     if columns.len() > 1 { check_structure(columns, cells, name) } else { Ok(()) }
 }

@@ -4,6 +4,7 @@ use ah_model::Fault;
 use ah_model::shown::{cut, quoted};
 
 use crate::cell::Cell;
+use crate::column::Column;
 use crate::condition::Condition;
 use crate::error::bad_row;
 use crate::number::{self, Decimal};
@@ -16,11 +17,19 @@ pub type Timing = Option<f64>;
 /// A failure.
 pub const FAILED: Timing = Some(f64::INFINITY);
 
+/// A column of times.
+#[derive(Clone, Debug)]
+pub struct TimeColumn {
+    pub column: Column,
+    /// In a wide table, the choice.
+    pub choice: String,
+    /// What a flag, the column's name or the tool says that its numbers are.
+    pub named: Option<Quantity>,
+}
+
 /// The rules for reading a table's times.
 #[derive(Clone, Debug, Default)]
 pub struct TimeRules {
-    /// What a flag, the column's name or the tool says.
-    pub named: Option<Quantity>,
     pub higher_is_better: bool,
     /// Whether a missing time means that the choice failed.
     pub missing_is_failed: bool,
@@ -42,29 +51,38 @@ pub struct SeenTimes {
 }
 
 impl TimeRules {
-    /// Adds the timings in a cell of `column` to `timings`. `of_row` is what the row says that its times are.
+    /// Adds the timings in a cell of a column to `timings`. `of_row` is what the row says that its times are.
     pub fn read(
         &self,
-        column: &str,
+        column: &TimeColumn,
         cell: &Cell,
         of_row: &Quantity,
         seen: &mut SeenTimes,
         timings: &mut Vec<Timing>,
     ) -> Result<(), Fault> {
         let Cell::List(list) = cell else {
-            timings.push(self.time(cell, of_row, seen).map_err(|fault| fault.in_column(column))?);
+            let time = self.time(column, cell, of_row, seen);
+            timings.push(time.map_err(|fault| fault.in_column(&column.column.name))?);
             return Ok(());
         };
         if list.iter().any(|cell| matches!(cell, Cell::List(_))) {
-            let hint =
-                format!("name the place of the times in the list, for example --time {}.0", cut(column, 60));
+            let hint = format!(
+                "name the place of the times in the list, for example --time {}.0",
+                cut(&column.column.name, 60)
+            );
             let expected = "a list of times, not one with lists inside";
-            return Err(Fault::new(expected, cell.shown(), hint).in_column(column));
+            return Err(Fault::new(expected, cell.shown(), hint).in_column(&column.column.name));
         }
         list.iter().try_for_each(|cell| self.read(column, cell, of_row, seen, timings))
     }
 
-    fn time(&self, cell: &Cell, of_row: &Quantity, seen: &mut SeenTimes) -> Result<Timing, Fault> {
+    fn time(
+        &self,
+        column: &TimeColumn,
+        cell: &Cell,
+        of_row: &Quantity,
+        seen: &mut SeenTimes,
+    ) -> Result<Timing, Fault> {
         let text = cell.as_text().unwrap_or_default();
         if self.is_failed(text) {
             return Ok(FAILED);
@@ -77,10 +95,13 @@ impl TimeRules {
             true => None,
             false => Some(Quantity::of_unit(own).ok_or_else(|| self.fault(cell, of_row))?),
         };
-        let number = if own.is_some() { number } else { text };
+        // A unit leaves `84.5` of `84.5 ± 1.7` too; `inf` is a word.
+        let number = if number.is_empty() { text } else { number };
         seen.has_own_units |= own.is_some();
         let quantity = match &own {
-            Some(own) => self.agreed(own, "leave the flag out, and each time is taken in its own unit")?,
+            Some(own) => {
+                self.agreed(column, own, "leave the flag out, and each time is taken in its own unit")?
+            }
             None => of_row,
         };
         if let Some(first) = seen.first.as_ref().filter(|first| !quantity.agrees(first)) {
@@ -103,8 +124,13 @@ impl TimeRules {
     }
 
     /// Returns what a row or a cell says that its number is, where the flags and the name of the column do not contradict.
-    pub fn agreed<'q>(&'q self, found: &'q Quantity, hint: &str) -> Result<&'q Quantity, Fault> {
-        let expected = match (&self.named, found) {
+    pub fn agreed<'q>(
+        &self,
+        column: &TimeColumn,
+        found: &'q Quantity,
+        hint: &str,
+    ) -> Result<&'q Quantity, Fault> {
+        let expected = match (&column.named, found) {
             (Some(Quantity::Time(named)), found) if *found != Quantity::Time(*named) => named.to_string(),
             (Some(Quantity::Rate(_)), Quantity::Time(_)) | (None, Quantity::Time(_))
                 if self.higher_is_better =>
@@ -189,14 +215,22 @@ mod tests {
     use super::*;
     use crate::unit::Unit;
 
-    fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
-        let mut timings = Vec::new();
+    fn read_in(unit: Option<Unit>, rules: &TimeRules, text: &str) -> Result<Timing, String> {
         let default = if rules.higher_is_better { Quantity::any_rate() } else { Quantity::Time(Unit::MS) };
-        let quantity = rules.named.clone().unwrap_or(default);
+        let named = unit.map(Quantity::Time);
+        let quantity = named.clone().unwrap_or(default);
+        let column =
+            Column { index: 0, path: Vec::new(), name: "ms".to_owned(), categorical: false, decimal: None };
+        let column = TimeColumn { column, choice: String::new(), named };
+        let (mut seen, mut timings) = (SeenTimes::default(), Vec::new());
         rules
-            .read("ms", &Cell::from(text), &quantity, &mut SeenTimes::default(), &mut timings)
+            .read(&column, &Cell::from(text), &quantity, &mut seen, &mut timings)
             .map_err(|fault| fault.expected)?;
         Ok(timings[0])
+    }
+
+    fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
+        read_in(None, rules, text)
     }
 
     #[test]
@@ -204,21 +238,17 @@ mod tests {
         for (unit, text) in
             [(Unit::NS, "18500"), (Unit::US, "18.5"), (Unit::MS, "0.0185"), (Unit::S, "1.85e-5")]
         {
-            assert_eq!(
-                read(&TimeRules { named: Some(Quantity::Time(unit)), ..TimeRules::default() }, text),
-                Ok(Some(0.0185)),
-                "{unit:?}"
-            );
+            assert_eq!(read_in(Some(unit), &TimeRules::default(), text), Ok(Some(0.0185)), "{unit:?}");
         }
-        let seconds = TimeRules { named: Some(Quantity::Time(Unit::S)), ..TimeRules::default() };
-        assert_eq!([read(&seconds, "1e-9"), read(&seconds, "inf")], [Ok(Some(1e-6)), Ok(FAILED)]);
-        assert!(read(&seconds, "1e306").is_err(), "too large in milliseconds");
+        let seconds = |text| read_in(Some(Unit::S), &TimeRules::default(), text);
+        assert_eq!([seconds("1e-9"), seconds("inf")], [Ok(Some(1e-6)), Ok(FAILED)]);
+        assert!(seconds("1e306").is_err(), "too large in milliseconds");
         let rules = TimeRules::default();
         for text in ["0", "-1", "-inf", "fast", "1.5 MB", "0,5", "-0.0", "1e400"] {
             assert!(read(&rules, text).unwrap_err().starts_with("a time in milliseconds above 0"), "{text}");
         }
-        let tiny = TimeRules { named: Some(Quantity::Time(Unit::NS)), ..TimeRules::default() };
-        assert!(read(&tiny, "1e-323").is_err(), "no time is left of it in milliseconds");
+        let tiny = read_in(Some(Unit::NS), &TimeRules::default(), "1e-323");
+        assert!(tiny.is_err(), "no time is left of it in milliseconds");
         for text in ["", "NaN", "None", "null"] {
             assert_eq!(read(&rules, text), Ok(None), "{text:?}");
         }
@@ -234,6 +264,8 @@ mod tests {
             ("1e3ns", 0.001),
             ("12.5 ± 0.4 ms", 12.5),
             ("12.5 us ± 3%", 0.0125),
+            ("84.5 ± 1.7", 84.5),
+            ("84.5 +/- 1.7", 84.5),
             ("2 s", 2000.0),
         ] {
             assert_eq!(read(&TimeRules::default(), text), Ok(Some(ms)), "{text}");

@@ -111,6 +111,22 @@ pub fn statistics_of_one<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec
     found.map(|(alike, _)| alike).unwrap_or_default()
 }
 
+/// Returns whether names are several stems that all have the same numbers behind them, from 0 or 1 on, so that these may count repetitions:
+/// `a_1`, `a_2`, `b_1`, `b_2`, or `a`, `a.1`, `b`, `b.1` as pandas names columns of one name.
+pub fn repetitions(names: &[String]) -> bool {
+    let mut stems: BTreeMap<&str, Vec<Option<u32>>> = BTreeMap::new();
+    for name in names {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = name[stem.len()..].parse().ok();
+        stems.entry(stem.trim_end_matches(['_', '-', '.', ' ', '#'])).or_default().push(number);
+    }
+    let mut numbers = stems.values();
+    let Some(first) = numbers.next().filter(|first| first.len() > 1) else { return false };
+    let from = first[0].unwrap_or(0);
+    let is_counted = |(number, at): (&Option<u32>, u32)| number.unwrap_or(0) == at;
+    from < 2 && first.iter().zip(from..).all(is_counted) && stems.len() > 1 && numbers.all(|of| of == first)
+}
+
 /// Returns whether a name is that of a number which labels a row or an input: `run_id`, `Unnamed: 0`.
 pub fn is_label(name: &str) -> bool {
     let last = words(name).into_iter().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));

@@ -40,6 +40,11 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
     }
     let file = path.to_owned();
+    // Markdown has quotes and bold text.
+    let cell = move |text: &str| match delimiter {
+        b'|' => Cell::from(text.trim().trim_matches(['`', '*'])),
+        _ => Cell::from(text),
+    };
     let (path, mut record, width) = (path.to_owned(), csv::StringRecord::new(), columns.len());
     let rows = std::iter::from_fn(move || {
         loop {
@@ -53,7 +58,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
                 Ok(false) => None,
                 Ok(true) if is_no_row(&record, width) => continue,
                 Ok(true) => Some(match check(&record, width) {
-                    None => Ok(Row { number, cells: record.iter().map(Cell::from).collect() }),
+                    None => Ok(Row { number, cells: record.iter().map(cell).collect() }),
                     Some(fault) => Err(fault.at(&path, number).into()),
                 }),
                 Err(e) => Some(Err(broken(&path, e, behind - 1))),

@@ -98,11 +98,11 @@ fn format_of(path: &Path) -> Result<Format, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("csv" | "tsv" | "tab" | "txt" | "log") => Ok(Format::Csv),
+        Some("csv" | "tsv" | "tab" | "txt" | "log" | "md") => Ok(Format::Csv),
         Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
         Some("json") => Ok(Format::Json),
         _ => {
-            let expected = "a name that ends in .csv, .tsv, .jsonl or .json";
+            let expected = "a name that ends in .csv, .tsv, .md, .jsonl or .json";
             Err(bad_file(expected, format!("{name:?}")).of_file(path).into())
         }
     }

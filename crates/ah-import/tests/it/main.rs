@@ -1,11 +1,12 @@
 //! Tables become logs: the roles of columns, the times, the device, and adding to a log. `formats` has every
-//! format of a table, `tuners` those of autotuners, `presets` of other tools, `meanings` what the numbers are, and `mistakes` the sentence about every bad
+//! format of a table, `tuners` those of autotuners, `presets` of other tools, `meanings` what the numbers are, and `questions` what is asked, and `mistakes` the sentence about every bad
 //! table.
 
 mod formats;
 mod meanings;
 mod mistakes;
 mod presets;
+mod questions;
 mod tuners;
 
 use std::path::PathBuf;

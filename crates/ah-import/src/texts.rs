@@ -1,0 +1,135 @@
+//! The texts of a column, as far as they show whether it holds numbers, and which texts can be read in two ways.
+
+use ah_model::shown::quoted;
+use ah_model::{Fault, FeatureKind, RowNumber};
+use indexmap::IndexSet;
+
+use crate::column::Column;
+use crate::number::{self, Decimal};
+
+/// So many different fractions of a column are kept. A column of versions has fewer.
+const MOST_FRACTIONS: usize = 1000;
+
+/// The place of a row: the position of its table, and its number there.
+pub type Place = (usize, RowNumber);
+
+/// The texts of one column of all tables.
+#[derive(Debug, Default)]
+pub struct Texts {
+    numbers: Kind,
+    names: Kind,
+    /// The names that are numbers in a notation that import does not read.
+    odd: Kind,
+    /// The numbers whose points may group digits.
+    grouped: Kind,
+    has_whole: bool,
+    has_fraction: bool,
+    fractions: IndexSet<String>,
+}
+
+/// Texts of one kind: their number, and the first.
+#[derive(Debug, Default)]
+struct Kind {
+    count: usize,
+    first: Option<(Place, String)>,
+}
+
+impl Kind {
+    fn see(&mut self, text: &str, row: &Place) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (row.clone(), text.to_owned()));
+    }
+}
+
+impl Texts {
+    /// Sees the text of a row. `may_group`: a spreadsheet may have written it, whose points group digits.
+    pub fn see(&mut self, text: &str, row: &Place, decimal: Option<Decimal>, may_group: bool) {
+        let is_number = match decimal {
+            None => ah_types::number(text).is_some(),
+            Some(_) => number::read(text, decimal).is_some(),
+        };
+        if !is_number {
+            self.names.see(text, row);
+            let has_digit = text.contains(|c: char| c.is_ascii_digit());
+            if has_digit && (number::is_localized(text) || number::is_notation(text)) {
+                self.odd.see(text, row);
+            }
+            return;
+        }
+        self.numbers.see(text, row);
+        let is_fraction = text.contains('.');
+        if is_fraction && may_group && number::may_be_grouped(text) {
+            self.grouped.see(text, row);
+        } else {
+            self.has_fraction |= is_fraction;
+            self.has_whole |= !is_fraction;
+        }
+        if is_fraction && self.fractions.len() < MOST_FRACTIONS && !self.fractions.contains(text) {
+            self.fractions.insert(text.to_owned());
+        }
+    }
+
+    /// Returns the fault of a text that can be read in two ways: a point that probably groups digits, as whole numbers stand beside it and
+    /// each point has three digits behind it, or a notation that other numbers do not have.
+    pub fn doubt(&self) -> Option<(&Place, Fault)> {
+        if self.has_whole
+            && !self.has_fraction
+            && let Some((row, text)) = &self.grouped.first
+        {
+            let expected = "numbers that can be read in one way alone, as each value with a point has three digits behind it and whole \
+                            numbers stand beside them";
+            return Some((row, Fault::new(expected, quoted(text), number::HINT)));
+        }
+        let (row, text) = self.odd.first.as_ref().filter(|_| self.numbers.count > 0)?;
+        Some((row, odd(text, format!("a number, as in {} other rows", self.numbers.count))))
+    }
+
+    /// Returns the kind of a feature, which is numerical where all texts are numbers.
+    ///
+    /// # Errors
+    /// The first odd row, where some texts are numbers and others are names.
+    pub fn kind(&self) -> Result<FeatureKind, (&Place, Fault)> {
+        if let Some(doubt) = self.doubt() {
+            return Err(doubt);
+        }
+        let (numbers, names) = (self.numbers.count, self.names.count);
+        match (&self.numbers.first, &self.names.first, &self.odd.first) {
+            (Some(_), None, _) => Ok(FeatureKind::Numerical),
+            (Some(_), Some((row, text)), _) if names <= numbers => {
+                Err((row, odd(text, format!("a number, as in {numbers} other rows"))))
+            }
+            (Some((row, text)), Some(_), _) => {
+                Err((row, odd(text, format!("a name, as in {names} other rows"))))
+            }
+            (None, _, Some((row, text))) if 10 * self.odd.count >= 9 * names => {
+                Err((row, odd(text, "a number".to_owned())))
+            }
+            _ => Ok(FeatureKind::Categorical),
+        }
+    }
+
+    /// Returns a sentence about two texts that are one number, as `1.1` and `1.10`: they may be versions.
+    pub fn versions(&self, column: &Column) -> Option<String> {
+        let shorter = |text: &String| self.fractions.get(text.trim_end_matches('0'));
+        let (short, long) =
+            self.fractions.iter().find_map(|text| Some((shorter(text)?, text)).filter(|(a, b)| a != b))?;
+        let name = quoted(&column.name);
+        Some(format!(
+            "{short} and {long} are one number in column {name}: if they are versions or names, give --categorical {name}"
+        ))
+    }
+}
+
+/// Returns the fault of a text that is of another kind than those around it.
+fn odd(text: &str, expected: String) -> Fault {
+    let hint = match text {
+        text if number::is_localized(text) => number::HINT,
+        text if number::is_notation(text) => number::NOTATION_HINT,
+        _ => "fix it",
+    };
+    Fault::new(
+        expected,
+        quoted(text),
+        format!("{hint}; or give --categorical with this column if these are names"),
+    )
+}

@@ -1,0 +1,221 @@
+//! What an import tells its user about the tables, in sentences: what is assumed, what is left out, and what may be read in another way.
+
+use std::collections::BTreeSet;
+
+use ah_model::FeatureKind;
+use ah_model::math::ln;
+use ah_model::shown::{listed, quoted};
+use rustc_hash::FxHashMap;
+
+use crate::cell::NONE;
+use crate::contents::{Contents, TableRow, Time};
+use crate::doubts::{self, Deviation};
+use crate::number;
+use crate::params::ImportParams;
+
+/// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
+/// different inputs, and a feature that distinguishes these was not given.
+const APART: f64 = 2.0;
+
+/// The same greatest time in several rows may be a failure or a limit where it is so many times all others.
+const LIMIT: f64 = 10.0;
+
+/// The most times among which a reason for differences is looked for.
+const MOST_COMPARED: usize = 200_000;
+
+impl Contents {
+    /// Returns all sentences, what is assumed first.
+    pub fn warnings(&self, params: &ImportParams) -> Vec<String> {
+        let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
+        let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
+        let names_device = params.device.is_some() || params.device_capa.is_some();
+        let mut warnings: Vec<String> = self.assumed_unit().into_iter().collect();
+        warnings.extend(self.unfound(params));
+        warnings.extend(self.left_out());
+        warnings.extend(self.missing_words());
+        warnings.extend(self.limit());
+        warnings.extend(self.numbers_in_names());
+        warnings.extend(self.similar_names());
+        warnings.extend(self.doubts.validity(&self.fastest_rows(), &self.rows_without_times(), &asked));
+        warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
+        if let [choice] = &self.roles.choice[..] {
+            warnings.extend(doubts::statistics(&self.choices, &choice.name));
+        }
+        warnings.extend(self.contradiction(params));
+        warnings.extend((!names_device).then(|| {
+            "the log names no device, so a heuristic learned from it holds on every device; \
+             name it with --device LOG, or a GPU's --device-capa and --shared-memory"
+                .to_owned()
+        }));
+        warnings
+    }
+
+    /// Returns a sentence where nothing says what the numbers are.
+    fn assumed_unit(&self) -> Option<String> {
+        let is_assumed = self.roles.unit_is_assumed() && !self.seen.has_own_units;
+        is_assumed.then(|| {
+            format!(
+                "nothing says what the numbers of {} are: they are read as milliseconds, where less is better (give --unit, or \
+                 --higher-is-better for rates)",
+                listed(self.roles.times.iter().map(|time| &time.column.name))
+            )
+        })
+    }
+
+    /// Returns sentences about rows that were not read.
+    fn left_out(&self) -> impl Iterator<Item = String> {
+        let bad_rows = self.bad_rows.count();
+        let bad =
+            (bad_rows > 0).then(|| format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));
+        let (first, count) = &self.repeated_names;
+        let repeated = (*count > 0).then(|| {
+            format!("rows that repeat the line of names are left out (rows: {count}): {}", listed(first))
+        });
+        bad.into_iter().chain(repeated)
+    }
+
+    /// Returns a sentence about the greatest time, where several rows have it and all other times are far below it.
+    fn limit(&self) -> Option<String> {
+        let (most, text) = &self.seen.greatest;
+        let others = self.times.iter().filter(|time| time.ms < *most).map(|time| time.ms).fold(0.0, f64::max);
+        let count = self.times.iter().filter(|time| time.ms == *most).count();
+        let is_limit = count > 1 && others > 0.0 && *most >= LIMIT * others;
+        is_limit.then(|| {
+            format!("{text} is {LIMIT} or more times all other times (rows: {count}): if it stands for a failure or a limit, give --failed={text}")
+        })
+    }
+
+    /// Returns for each input the row with the least time.
+    fn fastest_rows(&self) -> Vec<usize> {
+        let mut fastest: FxHashMap<u32, Time> = FxHashMap::default();
+        for time in self.times.iter().filter(|time| time.ms.is_finite()) {
+            let least = fastest.entry(self.rows[time.row as usize].input).or_insert(*time);
+            if time.ms < least.ms {
+                *least = *time;
+            }
+        }
+        fastest.values().map(|time| time.row as usize).collect()
+    }
+
+    /// Returns the rows that hold no time.
+    fn rows_without_times(&self) -> Vec<usize> {
+        let timed: BTreeSet<u32> = self.times.iter().map(|time| time.row).collect();
+        (0..self.rows.len() as u32).filter(|row| !timed.contains(row)).map(|row| row as usize).collect()
+    }
+
+    /// Returns a sentence for each feature and word for a missing value, and for the choice. `None` is a name among names.
+    fn missing_words(&self) -> impl Iterator<Item = String> {
+        let of_choice = self.choices.contains(NONE) && !self.roles.is_wide();
+        let of_choice =
+            of_choice.then(|| format!("{NONE} is the name of a choice; an empty cell would be missing"));
+        of_choice.into_iter().chain(self.missing.iter().map(|((slot, word), count)| {
+            let feature = &self.schema.features()[*slot];
+            let name = quoted(&feature.name);
+            match *word == NONE && feature.kind == FeatureKind::Categorical {
+                true => format!(
+                    "{word} is a name in column {name} (rows: {count}); an empty cell would be missing"
+                ),
+                false => format!("{word} is read as missing: column {name} (rows: {count})"),
+            }
+        }))
+    }
+
+    /// Returns sentences about names of choices and of features that may be one name: they differ in case or in the signs between their
+    /// words. The same for two texts of one number.
+    fn similar_names(&self) -> Vec<String> {
+        let features = 0..self.roles.features.len();
+        let names = features.map(|slot| (&*self.roles.features[slot].name, self.names(slot).collect()));
+        let of_choices = ("the choice", self.choices.iter().map(String::as_str).collect());
+        let similar = |(column, names): (&str, BTreeSet<&str>)| {
+            let mut known: FxHashMap<String, &str> = FxHashMap::default();
+            let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+            let (a, b) = names.into_iter().find_map(|name| Some((known.insert(plain(name), name)?, name)))?;
+            let [a, b] = [a, b].map(quoted);
+            Some(format!("{a} and {b} are two names in {column}: if they are one, write them alike"))
+        };
+        let columns = self.roles.features.iter().chain(&self.roles.choice);
+        let versions = columns.filter_map(|column| self.texts.get(&column.name)?.versions(column));
+        names.chain([of_choices]).filter_map(similar).chain(versions).collect()
+    }
+
+    /// Returns a sentence for each feature whose names are several numbers: `64x128`, `(8, 16)`.
+    fn numbers_in_names(&self) -> impl Iterator<Item = String> {
+        let is_shape = |slot: &usize| {
+            self.names(*slot).all(number::is_shape) && self.names(*slot).collect::<BTreeSet<_>>().len() > 3
+        };
+        (0..self.roles.features.len()).filter(is_shape).map(|slot| {
+            let name = &self.roles.features[slot].name;
+            format!(
+                "column {name} has numbers inside names, so nothing is learned for other numbers: --name-column {name} --name-pattern \
+                 makes columns of them"
+            )
+        })
+    }
+
+    /// Returns a sentence about rows that give one choice on one input very different times.
+    fn contradiction(&self, params: &ImportParams) -> Option<String> {
+        // The least and the greatest time of each pair; of the repetitions in a row, the least counts.
+        let mut pairs: FxHashMap<(u32, u32), [Time; 2]> = FxHashMap::default();
+        for times in self.times.chunk_by(|a, b| (a.row, a.choice) == (b.row, b.choice)) {
+            let least = times.iter().copied().min_by(|a, b| a.ms.total_cmp(&b.ms))?;
+            let [low, high] = pairs.entry(self.pair(&least)).or_insert([least; 2]);
+            if least.ms < low.ms {
+                *low = least;
+            }
+            if least.ms > high.ms {
+                *high = least;
+            }
+        }
+        let apart = || pairs.values().filter(|[low, high]| high.ms > APART * low.ms);
+        let Some([low, high]) = apart().min_by_key(|[low, high]| low.row.min(high.row)) else {
+            return self.explained();
+        };
+        let place = |time: &Time| {
+            let TableRow { table, number, .. } = &self.rows[time.row as usize];
+            format!("{}:{}", params.tables[*table as usize].display(), number.unsigned_abs())
+        };
+        let unused = listed(self.roles.unused().map(|column| &column.name));
+        let others = match &*unused {
+            "" => String::new(),
+            unused => format!(" Columns without a role: {unused}."),
+        };
+        Some(format!(
+            "rows contradict each other (pairs of an input and a choice: {}). The first: {} takes {:.3} times as long as {}. Is a feature \
+             missing from --features?{others}",
+            apart().count(),
+            place(high),
+            high.ms / low.ms,
+            place(low),
+        ))
+    }
+
+    /// Returns the input and the choice of a time.
+    fn pair(&self, time: &Time) -> (u32, u32) {
+        (self.rows[time.row as usize].input, time.choice)
+    }
+
+    /// Returns a sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
+    fn explained(&self) -> Option<String> {
+        let times = || self.times.iter().take(MOST_COMPARED).filter(|time| time.ms.is_finite());
+        // The sum of the logarithms of each pair, and their number.
+        let mut sums: FxHashMap<(u32, u32), (f64, u32)> = FxHashMap::default();
+        for time in times() {
+            let (sum, count) = sums.entry(self.pair(time)).or_default();
+            (*sum, *count) = (*sum + ln(time.ms), *count + 1);
+        }
+        sums.retain(|_, (_, count)| *count > 1);
+        let (mut last, mut deviations) = (None, Vec::new());
+        for &Time { row, choice, ms } in times() {
+            let place = last
+                .filter(|(of_row, of_choice, _)| (row, choice) == (*of_row, *of_choice))
+                .map_or(0, |(.., at)| at + 1);
+            last = Some((row, choice, place));
+            let (input, row) = (self.rows[row as usize].input, row as usize);
+            if let Some((sum, count)) = sums.get(&(input, choice)) {
+                let log = ln(ms) - sum / f64::from(*count);
+                deviations.push(Deviation { row, input, choice, place, log });
+            }
+        }
+        self.doubts.explanation(&deviations, deviations.len() - sums.len())
+    }
+}

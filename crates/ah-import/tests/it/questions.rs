@@ -1,0 +1,217 @@
+//! Tables of kinds that were read wrongly without a word: each is a question or a warning now, or is read as a person means it.
+
+use ah_import::{ImportParams, import};
+
+use crate::{Folder, names};
+
+fn long(folder: &Folder, text: &str) -> ImportParams {
+    let params = folder.table("t.csv", text);
+    ImportParams { features: names("n"), choice: names("way"), device_capa: Some((9, 0)), ..params }
+}
+
+fn wide(folder: &Folder, features: &str, text: &str) -> ImportParams {
+    let params = folder.table("t.csv", text);
+    let (choice, time) = (Vec::new(), Vec::new());
+    ImportParams { features: names(features), choice, time, wide: true, device_capa: Some((9, 0)), ..params }
+}
+
+/// Returns the rows of the log, and the warnings.
+fn read(folder: &Folder, params: &ImportParams) -> (String, String) {
+    let _ = std::fs::remove_file(&params.output);
+    let report = import(params).unwrap_or_else(|e| panic!("{e}"));
+    let log = std::fs::read_to_string(&params.output).unwrap();
+    let rows = log.lines().skip(2).collect::<Vec<_>>().join("; ");
+    (rows, folder.without_folder(&report.warnings.join("\n")))
+}
+
+fn error(folder: &Folder, params: &ImportParams) -> String {
+    let _ = std::fs::remove_file(&params.output);
+    folder.error(params)
+}
+
+#[test]
+fn a_failure_beside_an_empty_time_is_pointed_out() {
+    let folder = Folder::new();
+    for (column, value) in [("status", "OOM"), ("state", "error"), ("note", "CUDA out of memory")] {
+        let text = format!("n,way,ms,{column}\n1,a,2,ok\n1,b,3,ok\n2,a,,{value}\n2,b,4,ok\n");
+        let mut params = long(&folder, &text);
+        let (_, warnings) = read(&folder, &params);
+        let said = format!("column \"{column}\" is \"{value}\"");
+        assert!(warnings.contains(&said) && warnings.contains("(rows: 1)"), "{warnings}");
+        assert!(warnings.contains("--failed-where"), "{warnings}");
+        params.failed_where = vec![format!("{column}={value}")];
+        let (rows, warnings) = read(&folder, &params);
+        assert!(rows.contains("2,a,inf") && warnings.is_empty(), "{rows} {warnings}");
+    }
+    // Not measured, and nothing says that it failed.
+    let (_, warnings) =
+        read(&folder, &long(&folder, "n,way,ms,status\n1,a,2,ok\n1,b,3,ok\n2,a,,pending\n2,b,4,ok\n"));
+    assert_eq!(warnings, "");
+}
+
+#[test]
+fn a_choice_may_be_named_none() {
+    let folder = Folder::new();
+    let (rows, warnings) = read(&folder, &long(&folder, "n,way,ms\n1,None,2\n1,gzip,3\n"));
+    assert_eq!(
+        (rows.as_str(), warnings.as_str()),
+        ("1,None,2; 1,gzip,3", "None is the name of a choice; an empty cell would be missing")
+    );
+    for (word, found) in [("NA", "NA"), ("", "nothing"), ("null", "null")] {
+        let said = error(&folder, &long(&folder, &format!("n,way,ms\n1,{word},2\n")));
+        assert!(said.contains(&format!("expected the name of a choice, found {found}; rename it")), "{said}");
+    }
+}
+
+#[test]
+fn tables_of_other_choices_are_joined_with_a_warning() {
+    let folder = Folder::new();
+    let of = |ways: [&str; 2], from: u32| -> String {
+        let rows = (from..from + 5).flat_map(|n| ways.map(|way| format!("{n},{way},{n}\n")));
+        format!("n,way,ms\n{}", rows.collect::<String>())
+    };
+    let mut params = long(&folder, &of(["a", "b"], 1));
+    assert_eq!(read(&folder, &params).1, "");
+    std::fs::write(folder.path("t.csv"), of(["c", "d"], 9)).unwrap();
+    params.append = true;
+    let said = "inputs share no choices, so nothing compares them: 5 inputs time a, b; 5 inputs time c, d.";
+    let warnings = import(&params).unwrap().warnings.join("\n");
+    assert!(warnings.contains(said), "{warnings}");
+    // The same choices, and others on the same inputs.
+    std::fs::write(folder.path("t.csv"), of(["a", "c"], 20)).unwrap();
+    assert_eq!(import(&params).unwrap().warnings, Vec::<String>::new());
+}
+
+#[test]
+fn columns_that_may_be_repetitions_are_a_question() {
+    let folder = Folder::new();
+    for head in ["n,a_1,a_2,b_1,b_2", "n,a,a.1,b,b.1", "n,a0,b0,a1,b1"] {
+        let mut params = wide(&folder, "n", &format!("{head}\n1,2,3,4,5\n"));
+        let said = error(&folder, &params);
+        assert!(said.contains("what may be repetitions"), "{head}: {said}");
+        params.choice = head.split(',').skip(1).map(str::to_owned).collect();
+        read(&folder, &params);
+    }
+    // Versions, and sizes of tiles.
+    for head in ["n,kernel_1,kernel_2", "n,a_16,a_32,b_16,b_32", "n,a1,b1", "n,a_1,a_2,b_1"] {
+        let zeros = head.split(',').skip(2).map(|_| ",2").collect::<String>();
+        read(&folder, &wide(&folder, "n", &format!("{head}\n1,2{zeros}\n")));
+    }
+}
+
+#[test]
+fn a_transposed_table_is_a_question() {
+    let folder = Folder::new();
+    for head in ["kernel,64,128,256", "kernel,64x64,64x128,128x128", "kernel,1K,4K,1M"] {
+        let said = error(&folder, &wide(&folder, "kernel", &format!("{head}\na,2,3,4\nb,3,4,5\n")));
+        assert!(said.contains("transpose the table") && said.contains("names in kernel"), "{head}: {said}");
+    }
+    // Sizes of blocks are choices where the rows have numbers.
+    read(&folder, &wide(&folder, "n", "n,64,128,256\n1,2,3,4\n"));
+    let mut params = wide(&folder, "kernel", "kernel,64,128\na,2,3\n");
+    params.choice = names("64,128");
+    read(&folder, &params);
+}
+
+#[test]
+fn units_of_wide_columns_are_read_and_leave_the_names() {
+    let folder = Folder::new();
+    for (head, rows) in [
+        ("sort (µs),radix (µs)", "1,sort,0.002; 1,radix,0.003"),
+        ("sort_us,radix_us", "1,sort,0.002; 1,radix,0.003"),
+        ("sort_us,radix_ms", "1,sort,0.002; 1,radix,3"),
+        ("sort [ns],radix [ms]", "1,sort,0.000002; 1,radix,3"),
+        // One name twice.
+        ("sort (us),sort (ms)", "1,sort (us),0.002; 1,sort (ms),3"),
+        ("us,radix_us", "1,us,0.002; 1,radix_us,0.003"),
+    ] {
+        assert_eq!(read(&folder, &wide(&folder, "n", &format!("n,{head}\n1,2,3\n"))).0, rows, "{head}");
+    }
+    for head in ["sort_us,radix", "gemm_s,gemm_ms", "sort_us,radix (GB/s)"] {
+        let said = error(&folder, &wide(&folder, "n", &format!("n,{head}\n1,2,3\n")));
+        assert!(said.starts_with("unit: expected the unit"), "{head}: {said}");
+    }
+    let mut rates = wide(&folder, "n", "n,a (GB/s),b (MB/s)\n1,500,500\n");
+    rates.higher_is_better = true;
+    assert_eq!(read(&folder, &rates).0, "1,a,2; 1,b,2000");
+}
+
+#[test]
+fn rates_of_an_unknown_amount_are_noted_in_the_log() {
+    let folder = Folder::new();
+    for (column, noted) in [
+        ("GB/s", Some("GB/s")),
+        ("TFLOPS", Some("TFLOPS")),
+        ("value", Some("rates")),
+        ("ops/s", None),
+        ("fps", None),
+    ] {
+        let mut params = long(&folder, &format!("n,way,{column}\n1,a,500\n"));
+        (params.time, params.higher_is_better) = (names(column), true);
+        read(&folder, &params);
+        let log = std::fs::read_to_string(&params.output).unwrap();
+        let expected = noted.map(|rates| format!(r#""rates":"{rates}""#));
+        assert_eq!(log.contains(r#""rates""#), expected.is_some(), "{log}");
+        assert!(expected.is_none_or(|expected| log.replace(": ", ":").contains(&expected)), "{log}");
+    }
+}
+
+#[test]
+fn a_table_of_markdown_is_read_with_its_spreads() {
+    let folder = Folder::new();
+    let text = "\
+| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |
+|:---|---:|---:|---:|---:|
+| `sort --n 64` | 84.5 ± 1.7 | 82.0 | 88.1 | 1.00 |
+| `radix --n 64` | 90.1 ± 2.0 | 88.5 | 95.9 | 1.07 ± 0.03 |
+";
+    let mut params = long(&folder, "");
+    std::fs::write(folder.path("t.md"), text).unwrap();
+    params.tables = vec![folder.path("t.md")];
+    (params.time, params.name_column) = (names("Mean [ms]"), Some("Command".to_owned()));
+    params.name_pattern = Some(r"^(?<way>\w+) --n (?<n>\d+)$".to_owned());
+    assert_eq!(read(&folder, &params).0, "64,sort,84.5; 64,radix,90.1");
+}
+
+#[test]
+fn a_column_may_have_commas_in_its_name() {
+    let folder = Folder::new();
+    let mut params = long(&folder, "n,way,\"time, us\"\n1,a,2\n");
+    params.time = names("time, us");
+    assert_eq!(params.time.len(), 2, "as a flag splits it");
+    assert_eq!(read(&folder, &params).0, "1,a,0.002");
+    let mut params = long(&folder, "n,way,wall_clock\n1,a,2\n");
+    params.time = names("wall_clock");
+    assert_eq!(read(&folder, &params).0, "1,a,2");
+}
+
+#[test]
+fn names_that_may_be_one_are_pointed_out() {
+    let folder = Folder::new();
+    let (_, warnings) = read(&folder, &long(&folder, "n,way,ms\n1,Plain,2\n2,plain,3\n2,fast-path,3\n"));
+    assert_eq!(
+        warnings,
+        "\"Plain\" and \"plain\" are two names in the choice: if they are one, write them alike"
+    );
+    let (rows, warnings) = read(&folder, &long(&folder, "n,way,ms\n1.1,a,2\n1.10,a,2\n1.9,a,3\n"));
+    assert_eq!(rows, "1.1,a,2; 1.1,a,2; 1.9,a,3");
+    assert_eq!(
+        warnings,
+        "1.1 and 1.10 are one number in column \"n\": if they are versions or names, give --categorical \"n\""
+    );
+    let said = error(&folder, &long(&folder, "n,way,ms\n16 threads,a,2\n8 threads,a,3\n"));
+    assert!(said.contains("expected a number, found \"16 threads\"; write its digits alone"), "{said}");
+}
+
+/// The second table has other places for its columns. Their words for missing values were looked for at the places of the first one.
+#[test]
+fn each_table_has_its_own_order_of_columns() {
+    let folder = Folder::new();
+    let mut params = long(&folder, "way,x,y,n,ms\na,NA,NA,1,2\n");
+    std::fs::write(folder.path("u.csv"), "n,way,ms\nNA,a,3\n").unwrap();
+    params.tables.push(folder.path("u.csv"));
+    assert_eq!(
+        read(&folder, &params),
+        ("1,a,2; ,a,3".to_owned(), "NA is read as missing: column \"n\" (rows: 1)".to_owned())
+    );
+}

@@ -189,7 +189,7 @@ impl Contents {
             }
             self.doubts.see(&cells, &watched, self.rows.len());
             for (slot, column) in roles.features.iter().enumerate() {
-                let word = column.cell(&cells).missing_word().filter(|word| !word.is_empty());
+                let word = column.cell(&cells).missing_word();
                 word.into_iter().for_each(|word| *self.missing.entry((slot, word)).or_default() += 1);
             }
             self.add(&place, read_row)

@@ -47,6 +47,9 @@ impl Named {
         }
         let mut words = words(name);
         let mut lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+        if let Some(word) = lower.iter().find(|word| is_in(&WORDS.derived, word)) {
+            return Self::Question(word.clone());
+        }
         let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
         let of_per = per.map(|at| format!("{}/{}", words[at - 1], words[at + 1]));
         let parts = || name.split([' ', '_']).filter(|part| part.contains('/')).chain(of_per.as_deref());
@@ -353,6 +356,8 @@ mod tests {
             "FOM",
             "vs_baseline",
             "relative",
+            "log2_ns",
+            "delta_ms",
         ] {
             let found = Named::of(name);
             assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");

@@ -411,6 +411,12 @@ impl<'a> Finder<'a> {
             }
             (named, _) => self.all("time", named)?,
         };
+        let names: Vec<&String> = time.iter().map(|column| &column.name).collect();
+        let statistics = words::statistics_of_one(names.iter().copied());
+        if names.len() > 1 && !statistics.is_empty() {
+            let expected = "columns of repetitions, not several statistics of them (name one)";
+            return Err(Error::parameter("time", expected, listed(statistics)));
+        }
         if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {
             let expected = "a column that is not the choice";
             return Err(Error::parameter("time", expected, quoted(&both.name)));

@@ -12,6 +12,7 @@ use crate::contents::{Contents, TableRow, Time};
 use crate::doubts::{self, Deviation};
 use crate::number;
 use crate::params::ImportParams;
+use crate::words;
 
 /// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
 /// different inputs, and a feature that distinguishes these was not given.
@@ -36,6 +37,7 @@ impl Contents {
         warnings.extend(self.limit());
         warnings.extend(self.numbers_in_names());
         warnings.extend(self.similar_names());
+        warnings.extend(self.rows_of_statistics());
         warnings.extend(self.doubts.validity(&self.fastest_rows(), &self.rows_without_times(), &asked));
         warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
         if let [choice] = &self.roles.choice[..] {
@@ -115,7 +117,10 @@ impl Contents {
                 true => format!(
                     "{word} is a name in column {name} (rows: {count}); an empty cell would be missing"
                 ),
-                false => format!("{word} is read as missing: column {name} (rows: {count})"),
+                false => {
+                    let word = if word.is_empty() { "an empty cell" } else { word };
+                    format!("{word} is read as missing: column {name} (rows: {count})")
+                }
             }
         }))
     }
@@ -138,10 +143,28 @@ impl Contents {
         names.chain([of_choices]).filter_map(similar).chain(versions).collect()
     }
 
-    /// Returns a sentence for each feature whose names are several numbers: `64x128`, `(8, 16)`.
+    /// Returns a sentence for each feature with a name that is one of a statistic: the row of a `Total` is no input.
+    fn rows_of_statistics(&self) -> impl Iterator<Item = String> {
+        let found = |slot: usize| {
+            let name = self.names(slot).find(|name| words::is_statistic(&name.to_lowercase()))?;
+            let condition = quoted(&format!("{}!={name}", self.roles.features[slot].name));
+            Some(format!(
+                "{} may be a statistic of other rows: if it is no input, give --where {condition}",
+                quoted(name)
+            ))
+        };
+        (0..self.roles.features.len()).filter_map(found)
+    }
+
+    /// Returns a sentence for each feature whose names are several numbers, or have a number: `64x128`, `(8, 16)`, `bs=64`.
     fn numbers_in_names(&self) -> impl Iterator<Item = String> {
-        let is_shape = |slot: &usize| {
-            self.names(*slot).all(number::is_shape) && self.names(*slot).collect::<BTreeSet<_>>().len() > 3
+        let is_setting = |name: &str| {
+            let (_, value) = name.split_once(['=', ':']).unwrap_or_default();
+            ah_types::number(value).is_some()
+        };
+        let is_shape = move |slot: &usize| {
+            let names: BTreeSet<&str> = self.names(*slot).collect();
+            names.len() > 3 && names.into_iter().all(|name| number::is_shape(name) || is_setting(name))
         };
         (0..self.roles.features.len()).filter(is_shape).map(|slot| {
             let name = &self.roles.features[slot].name;

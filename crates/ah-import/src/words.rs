@@ -36,6 +36,7 @@ pub struct Words {
     pub figures: Vec<String>,
     pub behind_units: Vec<String>,
     pub no_times: Vec<String>,
+    pub derived: Vec<String>,
     pub labels: Vec<String>,
     pub counts: Vec<String>,
     /// The units of time.

@@ -13,6 +13,7 @@ fn numbers_in_another_notation_are_a_question() {
         "0x64,0xC8",
         "10k,20K",
         "1Ki,2Mi",
+        "2^10,2**12",
         "50%,75 %",
         "1.5GB,2GiB",
         "12,34,567;1,23,456",
@@ -386,6 +387,7 @@ fn a_word_for_a_missing_value_is_said() {
     assert_eq!(log, "1,relu,a,2; 1,,a,3; 2,,a,4; ,relu,a,5; 3,,a,6");
     assert_snapshot!(warnings.join("\n"), @r#"
     NaN is read as missing: column "n" (rows: 1)
+    an empty cell is read as missing: column "act" (rows: 1)
     NA is read as missing: column "act" (rows: 1)
     null is read as missing: column "act" (rows: 1)
     "#);
@@ -652,6 +654,7 @@ fn numbers_inside_names_are_pointed_out() {
     };
     assert_snapshot!(warnings(&["64x128", "64x64", "32x32", "8x8"]), @r#"column n has numbers inside names, so nothing is learned for other numbers: --name-column n --name-pattern makes columns of them"#);
     assert!(warnings(&["(8, 16)", "(8, 8)", "(1, 2)", "(2, 2)"]).contains("--name-pattern"));
+    assert!(warnings(&["bs=8", "bs=16", "bs=32", "bs=64"]).contains("--name-pattern"));
     for values in [["fp8", "fp16", "fp32", "fp64"], ["1x1", "3x3", "5x5", "same"]] {
         assert_eq!(warnings(&values), "");
     }

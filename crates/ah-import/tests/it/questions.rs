@@ -215,3 +215,23 @@ fn each_table_has_its_own_order_of_columns() {
         ("1,a,2; ,a,3".to_owned(), "NA is read as missing: column \"n\" (rows: 1)".to_owned())
     );
 }
+
+#[test]
+fn rows_and_columns_of_statistics_are_pointed_out() {
+    let folder = Folder::new();
+    let mut params = wide(&folder, "query", "query,a,b\nq1,2,3\nq2,3,4\nTotal,5,7\n");
+    params.unit = Some("ms".parse().unwrap());
+    let (_, warnings) = read(&folder, &params);
+    assert_eq!(
+        warnings,
+        "\"Total\" may be a statistic of other rows: if it is no input, give --where \"query!=Total\""
+    );
+    let mut params = long(&folder, "n,way,mean_ms,p99_ms\n64,a,1.5,9\n64,b,3,20\n");
+    params.time = names("mean_ms,p99_ms");
+    assert!(
+        error(&folder, &params).contains("time: expected columns of repetitions, not several statistics")
+    );
+    // A spreadsheet leaves merged cells empty.
+    let (_, warnings) = read(&folder, &long(&folder, "n,way,ms\n64,a,1\n,b,2\n128,a,2\n,b,3\n"));
+    assert_eq!(warnings, "an empty cell is read as missing: column \"n\" (rows: 2)");
+}

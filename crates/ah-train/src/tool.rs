@@ -187,7 +187,7 @@ fn check_code(args: &TrainArgs, targets: &[Target]) -> Result<(), Error> {
         heuristic: args.params.heuristic_name.clone(),
         choices: vec!["only".to_owned()],
         fallback: Some(ChoiceId(0)),
-        tree: Tree { nodes: vec![Node::Leaf(Leaf { samples: 1, ranking, ..Leaf::default() })] },
+        tree: Tree { nodes: vec![Node::Leaf(Leaf { samples: 1, ranking })] },
         ..Model::default()
     };
     let request = ah_codegen::Request::new(&constant, &targets, &args.out);

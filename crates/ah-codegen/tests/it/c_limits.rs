@@ -19,7 +19,7 @@ fn model(choices: usize) -> Model {
         worst_over_fallback: f64::INFINITY,
         allowed: true,
     };
-    let leaf = |choice| Node::Leaf(Leaf { samples: 1, ranking: vec![ranked(choice)], ..Leaf::default() });
+    let leaf = |choice| Node::Leaf(Leaf { samples: 1, ranking: vec![ranked(choice)] });
     let split = Node::Split { test: Test::number(0, 0.0), right: 2 };
     Model {
         heuristic: "Many".to_owned(),

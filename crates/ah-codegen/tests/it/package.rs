@@ -434,7 +434,7 @@ fn split(features: Features, slot: usize, threshold: f64) -> Model {
             worst_over_fallback,
             allowed,
         };
-        Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ..Leaf::default() })
+        Node::Leaf(Leaf { samples: 1, ranking: vec![ranked] })
     };
     let test = ah_model::Test::number(slot, threshold);
     let nodes =

@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let (derived, _) = optimization.derived_for(&schema);
                 let _ = Features::new(schema, &derived);
             }
-            let _ = (optimization.eligible(), optimization.fallback_among(&["a"]));
+            let _ = optimization.fallback_among(&["a"]);
         }
         Err(error) => {
             let text = error.to_string();

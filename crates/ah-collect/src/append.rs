@@ -164,7 +164,7 @@ fn metadata(options: &Options, worker: &Worker) -> Metadata {
         device: Some(experiment.device.clone()),
         timing: Some(options.policy),
         seed: options.seed,
-        eligible: experiment.optimization.eligible(),
+        eligible: experiment.optimization.eligible.clone(),
         fallback: experiment.optimization.fallback.clone(),
         feature_ms: experiment.optimization.feature_ms.clone(),
         decision_ns,

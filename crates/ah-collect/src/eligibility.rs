@@ -22,9 +22,9 @@ impl Eligibility {
         schema: &Schema,
         choices: &[String],
     ) -> Result<Self, Error> {
-        let (name, eligible) = (&optimization.name, optimization.eligible());
         let condition = |choice: &String| {
-            let Some(text) = eligible.get(choice) else { return Ok(None) };
+            let Some(text) = optimization.eligible.get(choice) else { return Ok(None) };
+            let name = &optimization.name;
             let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
             Precondition::new(text, schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
         };

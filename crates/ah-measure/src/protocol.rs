@@ -141,7 +141,7 @@ impl Description {
             name: Some(optimization.name.clone()),
             description: optimization.description.clone(),
             fallback: optimization.fallback.iter().filter(|name| is_here(name)).cloned().collect(),
-            eligible: optimization.eligible().into_iter().filter(|(name, _)| is_here(name)).collect(),
+            eligible: optimization.eligible.into_iter().filter(|(name, _)| is_here(name)).collect(),
             choices,
             features: optimization.features,
             feature_ms: optimization.feature_ms,

@@ -21,7 +21,7 @@ mod timing;
 
 pub use json::strict_json;
 pub use number::{csv_line, number};
-pub use optimization::{ChoiceRule, DevicePrecondition, LogOptimization, Optimization};
+pub use optimization::{DevicePrecondition, LogOptimization, Optimization};
 pub use outcome::{Failure, Outcome, median};
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

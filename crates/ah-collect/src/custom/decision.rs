@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ah_measure::Experiment;
 use ah_measure::sampling::Rng;
 use ah_model::{Context, Error, Feature, Value, this_cpu};
-use ah_types::{ChoiceRule, Optimization, TimingPolicy};
+use ah_types::{Optimization, TimingPolicy};
 
 use super::functions::{Check, Functions};
 use crate::worker::check_choices;
@@ -108,11 +108,9 @@ impl<T: Clone + Send + 'static> Decision<T> {
     #[must_use]
     pub fn eligible(mut self, expression: &str) -> Self {
         match self.experiment.choices.last() {
-            Some(name) => self
-                .experiment
-                .optimization
-                .choices
-                .push(ChoiceRule { name: name.clone(), eligible: Some(expression.to_owned()) }),
+            Some(name) => {
+                _ = self.experiment.optimization.eligible.insert(name.clone(), expression.to_owned());
+            }
             None => self.mistakes.push(format!("eligible({expression:?}) comes before the first choice")),
         }
         self
@@ -145,7 +143,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         }
         mistakes.extend(check_choices(choices).err());
         if matches!(self.functions.check, Check::Agreement(_))
-            && choices.first().is_some_and(|first| optimization.eligible().contains_key(first))
+            && choices.first().is_some_and(|first| optimization.eligible.contains_key(first))
         {
             mistakes.push(
                 "the first choice is the reference of check_agreement, so it must always run".to_owned(),

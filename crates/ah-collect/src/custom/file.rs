@@ -53,10 +53,8 @@ impl OptimizationFile {
             _ => None,
         };
         if let Some(names) = choices.as_ref().map(CustomChoices::names) {
-            let rules = optimization.choices.iter().map(|rule| &rule.name);
-            if let Some(unknown) =
-                optimization.fallback.iter().chain(rules).find(|name| !names.contains(name))
-            {
+            let mut named = optimization.fallback.iter().chain(optimization.eligible.keys());
+            if let Some(unknown) = named.find(|name| !names.contains(name)) {
                 let proposal = did_you_mean(unknown, &names);
                 let names = names.join(", ");
                 return Err(malformed(format!("{unknown:?} is none of the choices: {names}{proposal}")));

@@ -107,8 +107,8 @@ mod tests {
     use std::path::Path;
 
     use ah_model::Feature;
+    use ah_types::Optimization;
     use ah_types::log::{ReadOptions, read_bytes};
-    use ah_types::{ChoiceRule, Optimization};
 
     use super::*;
 
@@ -129,7 +129,7 @@ mod tests {
         .map(record);
         let optimization = Optimization {
             features: vec![Feature::numerical("n")],
-            choices: vec![ChoiceRule { name: "c".to_owned(), eligible: Some("n > 2".to_owned()) }],
+            eligible: [("c".to_owned(), "n > 2".to_owned())].into(),
             ..Optimization::new("x")
         };
         let choices = ["a", "b", "c"].map(str::to_owned);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ah_measure::Experiment;
 use ah_measure::protocol::{Description, shorten};
 use ah_model::{Feature, this_cpu};
-use ah_types::{ChoiceRule, Optimization, TimingPolicy};
+use ah_types::{Optimization, TimingPolicy};
 use serde_json::json;
 
 /// More choices than this are a mistake.
@@ -116,15 +116,11 @@ fn optimization(described: &Description, name: &str) -> Result<Optimization, Str
             return Err(format!("the feature {name:?}: a log has a column of this name; rename it"));
         }
     }
-    let rule = |(name, condition): (&String, &String)| ChoiceRule {
-        name: name.clone(),
-        eligible: Some(condition.clone()),
-    };
     Ok(Optimization {
         description: described.description.clone(),
         features: described.features.clone(),
         fallback: described.fallback.clone(),
-        choices: described.eligible.iter().map(rule).collect(),
+        eligible: described.eligible.clone(),
         ..Optimization::new(name)
     })
 }

@@ -241,7 +241,7 @@ fn mistakes_in_the_file_are_named() {
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains(part), "{table}: {message}");
     }
-    let rule = "choices = { a = \"true\", b = \"true\" }\n[[choice]]\nname = \"c\"\neligible = \"size > 1\"";
+    let rule = "choices = { a = \"true\", b = \"true\" }\n[eligible]\n\"c\" = \"size > 1\"";
     let (_, message) = error(&mut programs(&folder, rule));
     assert!(message.contains("\"c\" is none of the choices: a, b"), "{message}");
     let rule = rule.replace("\"c\"", "\"b\"").replace("size >", "sise >") + "\n";

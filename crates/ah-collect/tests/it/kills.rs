@@ -91,9 +91,8 @@ fn cells(folder: &Folder) -> Cells {
 #[test]
 fn a_killed_and_resumed_run_with_conditions_equals_an_undisturbed_one_cell_by_cell() {
     let optimization = "name = \"fake\"\nfallback = [\"steady\"]\n[[feature]]\nname = \"size\"\nkind = \"numerical\"\n\
-                        integer = true\n[[feature]]\nname = \"kind\"\nkind = \"categorical\"\n[[choice]]\n\
-                        name = \"noisy\"\neligible = \"size < 20000\"\n[[choice]]\nname = \"slow\"\n\
-                        eligible = 'kind == \"pears\"'\n";
+                        integer = true\n[[feature]]\nname = \"kind\"\nkind = \"categorical\"\n[eligible]\n\
+                        noisy = \"size < 20000\"\nslow = 'kind == \"pears\"'\n";
     let run = |folder: &Folder, argument: &str| {
         std::fs::write(folder.path("fake.toml"), optimization).unwrap();
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"));

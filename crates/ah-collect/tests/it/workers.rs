@@ -299,8 +299,8 @@ fn unmeasured_inputs_and_choices_are_measured_later_and_skipped_ones_are_not() {
     std::fs::write(&path, "size,kind\n10,a\n11,b\n12,a\n13,a\n").unwrap();
     let optimization = folder.path("fake_worker.toml");
     let text = "name = \"fake_worker\"\nfallback = [\"good\"]\n[[feature]]\nname = \"size\"\nkind = \"numerical\"\n\
-                integer = true\n[[feature]]\nname = \"kind\"\nkind = \"categorical\"\n[[choice]]\nname = \"late\"\n\
-                eligible = \"size == 11\"\n";
+                integer = true\n[[feature]]\nname = \"kind\"\nkind = \"categorical\"\n[eligible]\n\
+                late = \"size == 11\"\n";
     std::fs::write(&optimization, text).unwrap();
     let run = |mode: &str| {
         let mut command = worker(&folder, mode, 4)?;

@@ -52,7 +52,7 @@ pub fn eligible(
     warnings: &mut Vec<String>,
 ) -> Result<BTreeMap<ChoiceId, Precondition>, Error> {
     let mut rules = metadata.collection.as_ref().map(|c| c.eligible.clone()).unwrap_or_default();
-    rules.extend(optimization.eligible());
+    rules.extend(optimization.eligible.clone());
     let (mut eligible, mut unknown) = (BTreeMap::new(), Vec::new());
     for (name, expression) in rules {
         let condition = condition(optimization, "eligible", &expression, features.base())?;

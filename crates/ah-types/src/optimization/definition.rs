@@ -37,9 +37,10 @@ pub struct Optimization {
     /// The domain, by device: the first entry that matches the device counts.
     #[serde(default, rename = "precondition")]
     pub preconditions: Vec<DevicePrecondition>,
-    /// The rules of single choices.
-    #[serde(default, rename = "choice")]
-    pub choices: Vec<ChoiceRule>,
+    /// The condition under which a choice can run, by choice: an expression over the logged features. Where it is false, the choice
+    /// is not measured, and generated code and the run time never take it.
+    #[serde(default)]
+    pub eligible: BTreeMap<String, String>,
     /// The milliseconds that computing a feature takes, by name; they replace those of the log.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_ms: BTreeMap<String, f64>,
@@ -52,18 +53,6 @@ pub struct Optimization {
     /// The choices as configurations of a CUDA kernel; only `ah-collect` reads this table.
     #[serde(default, skip_serializing)]
     pub cuda: IgnoredAny,
-}
-
-/// The rule of one choice.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChoiceRule {
-    /// The choice.
-    pub name: String,
-    /// A condition over the logged features: if it is false, the choice cannot run. The choice is then not
-    /// measured, and generated code and the run time never take it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eligible: Option<String>,
 }
 
 /// The domain of an optimization on one device (or on all, without conditions).
@@ -134,12 +123,6 @@ impl Optimization {
                 && p.shared_memory.is_none_or(|bytes| metadata.shared_memory == Some(bytes))
         };
         self.preconditions.iter().find(matches).map(|p| p.expression.as_str())
-    }
-
-    /// Returns the condition of each choice that has one.
-    pub fn eligible(&self) -> BTreeMap<String, String> {
-        let rule = |choice: &ChoiceRule| Some((choice.name.clone(), choice.eligible.clone()?));
-        self.choices.iter().filter_map(rule).collect()
     }
 
     /// Returns the first fallback that is among `choices`.

@@ -4,5 +4,5 @@
 mod definition;
 mod file;
 
-pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
+pub use definition::{DevicePrecondition, Optimization};
 pub use file::LogOptimization;

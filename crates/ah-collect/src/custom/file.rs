@@ -48,7 +48,7 @@ impl OptimizationFile {
             Tables { cuda: Some(table), .. } => {
                 let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
                 let kernel = CudaKernel::new(&table, &optimization, &folder);
-                Some(CustomChoices::Cuda(Box::new(kernel.map_err(|e| malformed(e.shown(&text)))?)))
+                Some(CustomChoices::Cuda(Box::new(kernel.map_err(malformed)?)))
             }
             _ => None,
         };

@@ -1,16 +1,9 @@
-//! Expressions over the features of an input and the compile-time parameters of a choice, and mistakes in a TOML file, each with its
-//! place.
+//! Expressions over the features of an input and the compile-time parameters of a choice.
 //!
 //! The language is that of derived features ([`ah_model::expr`]).
 
-use std::ops::Range;
-
 use ah_model::expr::{self, Expr, Type};
-use ah_model::{Precondition, Schema, Value};
-use toml::Spanned;
-
-/// A value of the TOML file with its place.
-pub(super) type Located = Spanned<toml::Value>;
+use ah_model::{Schema, Value};
 
 /// An expression that computes a number.
 #[derive(Debug)]
@@ -22,9 +15,9 @@ pub(super) struct NumberExpression {
 
 impl NumberExpression {
     /// Reads the value of `key`: a number, or an expression over the features and parameters of `schema`.
-    pub(super) fn new(key: &str, value: &Located, schema: &Schema) -> Result<Self, Mistake> {
-        let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
-        let text = match value.get_ref() {
+    pub(super) fn new(key: &str, value: &toml::Value, schema: &Schema) -> Result<Self, String> {
+        let wrong = |message: String| format!("{key}: {message}");
+        let text = match value {
             toml::Value::Integer(x) => x.to_string(),
             toml::Value::Float(x) if x.is_finite() => x.to_string(),
             toml::Value::String(text) => text.clone(),
@@ -56,44 +49,6 @@ impl NumberExpression {
         } else {
             let hint = if number.fract() == 0.0 { "" } else { "; round with ceil() or floor()" };
             Err(format!("{} is {number}, expected a whole number from {least} to {most}{hint}", self.key))
-        }
-    }
-}
-
-/// Reads a condition over the features and parameters of `schema`.
-pub(super) fn condition(key: &str, value: &Located, schema: &Schema) -> Result<Precondition, Mistake> {
-    let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
-    let text = value.get_ref().as_str();
-    let text = text.ok_or_else(|| wrong("expected an expression in quotes".to_owned()))?;
-    Precondition::new(text, schema).map_err(|e| wrong(e.to_string()))
-}
-
-/// A mistake in a TOML file.
-#[derive(Debug)]
-pub(in crate::custom) struct Mistake {
-    /// The first byte of the value, if known.
-    at: Option<usize>,
-    message: String,
-}
-
-impl Mistake {
-    /// A mistake in the value at these bytes.
-    pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { at: Some(span.start), message: message.into() }
-    }
-
-    /// A mistake in the table as a whole.
-    pub(super) fn anywhere(message: impl Into<String>) -> Self {
-        Self { at: None, message: message.into() }
-    }
-
-    /// The message with its line in `text`.
-    pub(in crate::custom) fn shown(&self, text: &str) -> String {
-        let line =
-            |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1;
-        match self.at {
-            Some(at) => format!("line {}: {}", line(at), self.message),
-            None => self.message.clone(),
         }
     }
 }

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use ah_kernels::cuda::source::Fill;
 use serde::Deserialize;
-use toml::Spanned;
 
-use super::expression::Located;
 use ah_measure::draws::Inputs;
 use ah_model::FieldValue;
 
@@ -16,26 +14,26 @@ use ah_model::FieldValue;
 #[serde(deny_unknown_fields)]
 pub(in crate::custom) struct CudaTable {
     /// The file of CUDA C++, from the folder of the TOML file.
-    pub(super) source: Spanned<PathBuf>,
+    pub(super) source: PathBuf,
     /// The function, declared as `extern "C" __global__`.
     pub(super) kernel: String,
     /// Blocks in one to three dimensions.
-    pub(super) grid: Located,
+    pub(super) grid: toml::Value,
     /// Threads of a block in one to three dimensions.
-    pub(super) block: Located,
+    pub(super) block: toml::Value,
     /// Bytes of dynamic shared memory.
-    pub(super) shared_memory: Option<Located>,
+    pub(super) shared_memory: Option<toml::Value>,
     /// The values of each compile-time parameter, a macro of the source. Each combination that the
     /// constraints allow is a choice.
-    pub(super) parameters: BTreeMap<String, Spanned<Vec<FieldValue>>>,
+    pub(super) parameters: BTreeMap<String, Vec<FieldValue>>,
     /// Conditions that a choice must meet; one that names features is checked on each input.
     #[serde(default)]
-    pub(super) constraints: Vec<Located>,
+    pub(super) constraints: Vec<String>,
     /// The kernel's arguments, in order.
     #[serde(default, rename = "argument")]
     pub(super) arguments: Vec<ArgumentTable>,
     /// The launch with the correct outputs: a choice's name, or another kernel of the source.
-    pub(super) reference: Option<Located>,
+    pub(super) reference: Option<toml::Value>,
     /// The largest difference from the reference, as a share of the largest magnitude.
     pub(super) tolerance: Option<f64>,
     /// Further options of NVRTC.
@@ -53,14 +51,14 @@ pub(in crate::custom) struct CudaTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ArgumentTable {
-    pub name: Spanned<String>,
+    pub name: String,
     /// The type of the scalar, or of the buffer's elements.
     #[serde(rename = "type")]
-    pub element: Spanned<String>,
+    pub element: String,
     /// Elements of the buffer.
-    pub length: Option<Located>,
+    pub length: Option<toml::Value>,
     /// The scalar.
-    pub value: Option<Located>,
+    pub value: Option<toml::Value>,
     /// The buffer's contents.
     pub fill: Option<Fill>,
     /// Whether the kernel writes its result to it.
@@ -68,10 +66,10 @@ pub(super) struct ArgumentTable {
     pub output: bool,
 }
 
-/// The reference, where it is another kernel of the source.
+/// A launch: that of the choices, or of a reference that is another kernel of the source.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReferenceTable {
+pub(super) struct LaunchTable {
     pub kernel: String,
     pub grid: toml::Value,
     pub block: toml::Value,

@@ -10,11 +10,9 @@ use ah_model::artefact::read_text;
 use ah_model::shown::did_you_mean;
 use ah_model::{Context, Precondition, Schema, Value};
 use ah_types::Optimization;
-use toml::Spanned;
 
-use super::expression::{Located, Mistake, condition};
-use super::format::{CudaTable, ReferenceTable};
-use super::launch::{Arguments, LaunchExpressions, WrittenLaunch};
+use super::format::{CudaTable, LaunchTable};
+use super::launch::{Arguments, LaunchExpressions};
 use super::parameters::{self, CudaChoice};
 use crate::eligibility::refusal;
 
@@ -50,28 +48,29 @@ impl CudaKernel {
         table: &CudaTable,
         optimization: &Optimization,
         folder: &Path,
-    ) -> Result<Self, Mistake> {
-        let features = optimization.schema().map_err(|e| Mistake::anywhere(e.to_string()))?;
+    ) -> Result<Self, String> {
+        let features = optimization.schema().map_err(|e| e.to_string())?;
         let all = parameters::extend(&features, &table.parameters)?;
-        let conditions = table.constraints.iter().map(|c| condition("cuda.constraints", c, &all));
-        let conditions = conditions.collect::<Result<Vec<_>, _>>()?.into_iter();
+        let condition = |text: &String| {
+            Precondition::new(text, &all).map_err(|e| format!("cuda.constraints: {text:?}: {e}"))
+        };
+        let conditions = table.constraints.iter().map(condition).collect::<Result<Vec<_>, _>>()?.into_iter();
         let (of_input, of_parameters): (Vec<_>, Vec<_>) = conditions.partition(|condition: &Precondition| {
             let mut uses = false;
             condition.typed.for_each_feature(&mut |slot| uses |= slot.index < features.len());
             uses
         });
         let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
-        let written = WrittenLaunch {
-            kernel: &table.kernel,
-            grid: &table.grid,
-            block: &table.block,
-            shared_memory: table.shared_memory.as_ref(),
+        let written = LaunchTable {
+            kernel: table.kernel.clone(),
+            grid: table.grid.clone(),
+            block: table.block.clone(),
+            shared_memory: table.shared_memory.clone(),
         };
         let launch = LaunchExpressions::new("cuda", &written, &all)?;
         let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
         let arguments = Arguments::new(&table.arguments, &features)?;
-        draws::check(&table.inputs, optimization)
-            .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
+        draws::check(&table.inputs, optimization).map_err(|e| format!("cuda.inputs{e}"))?;
         Ok(Self {
             source: source(table, folder)?,
             tolerance: table.tolerance,
@@ -137,34 +136,26 @@ impl CudaKernel {
 }
 
 fn reference(
-    value: Option<&Located>,
+    value: Option<&toml::Value>,
     optimization: &Optimization,
     choices: &[CudaChoice],
     names: &Schema,
-) -> Result<Reference, Mistake> {
+) -> Result<Reference, String> {
     let position = |name: &str| choices.iter().position(|choice| choice.name == name);
     let Some(value) = value else {
         return Ok(Reference::Choice(
             optimization.fallback.iter().find_map(|name| position(name)).unwrap_or(0),
         ));
     };
-    let wrong = |message: String| Mistake::at(value.span(), format!("cuda.reference: {message}"));
-    match value.get_ref() {
+    let wrong = |message: String| format!("cuda.reference: {message}");
+    match value {
         toml::Value::String(name) => position(name).map(Reference::Choice).ok_or_else(|| {
             let proposal = did_you_mean(name, choices.iter().map(|choice| &choice.name));
             wrong(format!("{name:?} is none of the {} choices{proposal}", choices.len()))
         }),
         table => {
-            let table: ReferenceTable =
+            let written: LaunchTable =
                 table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
-            let here = |inner: toml::Value| Spanned::new(value.span(), inner);
-            let shared_memory = table.shared_memory.map(here);
-            let written = WrittenLaunch {
-                kernel: &table.kernel,
-                grid: &here(table.grid),
-                block: &here(table.block),
-                shared_memory: shared_memory.as_ref(),
-            };
             LaunchExpressions::new("cuda.reference", &written, names).map(Reference::Kernel)
         }
     }
@@ -173,16 +164,12 @@ fn reference(
 /// The largest source that is read.
 const MAX_MIB: u64 = 64;
 
-fn source(table: &CudaTable, folder: &Path) -> Result<UserSource, Mistake> {
-    let path = folder.join(table.source.get_ref());
-    let text = read_text(&path, MAX_MIB).map_err(|e| {
-        Mistake::at(table.source.span(), format!("cuda.source: cannot read {}: {e}", path.display()))
-    })?;
+fn source(table: &CudaTable, folder: &Path) -> Result<UserSource, String> {
+    let path = folder.join(&table.source);
+    let text =
+        read_text(&path, MAX_MIB).map_err(|e| format!("cuda.source: cannot read {}: {e}", path.display()))?;
     if !text.contains(table.kernel.as_str()) {
-        return Err(Mistake::at(
-            table.source.span(),
-            format!("cuda.kernel: {} does not mention {:?}", path.display(), table.kernel),
-        ));
+        return Err(format!("cuda.kernel: {} does not mention {:?}", path.display(), table.kernel));
     }
     // Headers beside the source, as a compiler finds them.
     let own = path.parent().map(Path::to_owned);

@@ -3,18 +3,9 @@
 use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill, Grid, LaunchPlan, NamedFill};
 use ah_model::shown::did_you_mean;
 use ah_model::{Schema, Value};
-use toml::Spanned;
 
-use super::expression::{Located, Mistake, NumberExpression};
-use super::format::ArgumentTable;
-
-/// A launch as written.
-pub(super) struct WrittenLaunch<'a> {
-    pub kernel: &'a str,
-    pub grid: &'a Located,
-    pub block: &'a Located,
-    pub shared_memory: Option<&'a Located>,
-}
+use super::expression::NumberExpression;
+use super::format::{ArgumentTable, LaunchTable};
 
 /// A launch as expressions over features and parameters.
 #[derive(Debug)]
@@ -26,22 +17,25 @@ pub(super) struct LaunchExpressions {
 }
 
 impl LaunchExpressions {
-    pub(super) fn new(table: &str, written: &WrittenLaunch<'_>, names: &Schema) -> Result<Self, Mistake> {
+    pub(super) fn new(table: &str, written: &LaunchTable, names: &Schema) -> Result<Self, String> {
         let number =
-            |key: &str, value: &Located| NumberExpression::new(&format!("{table}.{key}"), value, names);
-        let sizes = |key: &str, value: &Located| {
-            let toml::Value::Array(values) = value.get_ref() else { return Ok(vec![number(key, value)?]) };
+            |key: &str, value: &toml::Value| NumberExpression::new(&format!("{table}.{key}"), value, names);
+        let sizes = |key: &str, value: &toml::Value| {
+            let toml::Value::Array(values) = value else { return Ok(vec![number(key, value)?]) };
             if !(1..=3).contains(&values.len()) {
-                let message = format!("{table}.{key}: expected one to three sizes, found {}", values.len());
-                return Err(Mistake::at(value.span(), message));
+                return Err(format!("{table}.{key}: expected one to three sizes, found {}", values.len()));
             }
-            values.iter().map(|size| number(key, &Spanned::new(value.span(), size.clone()))).collect()
+            values.iter().map(|size| number(key, size)).collect()
         };
         Ok(Self {
-            kernel: written.kernel.to_owned(),
-            grid: sizes("grid", written.grid)?,
-            block: sizes("block", written.block)?,
-            shared_memory: written.shared_memory.map(|bytes| number("shared_memory", bytes)).transpose()?,
+            kernel: written.kernel.clone(),
+            grid: sizes("grid", &written.grid)?,
+            block: sizes("block", &written.block)?,
+            shared_memory: written
+                .shared_memory
+                .as_ref()
+                .map(|bytes| number("shared_memory", bytes))
+                .transpose()?,
         })
     }
 
@@ -77,12 +71,11 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Checks the tables `[[cuda.argument]]`.
-    pub(super) fn new(tables: &[ArgumentTable], features: &Schema) -> Result<Self, Mistake> {
+    pub(super) fn new(tables: &[ArgumentTable], features: &Schema) -> Result<Self, String> {
         let (mut buffers, mut arguments) = (Vec::new(), Vec::new());
         for table in tables {
-            let name = table.name.get_ref();
+            let name = &table.name;
             let key = |part: &str| format!("cuda.argument {name:?}: {part}");
-            let wrong = |message: &str| Mistake::at(table.name.span(), key(message));
             let element = element(&table.element, &key("type"))?;
             match (&table.length, &table.value) {
                 (Some(length), None) => {
@@ -91,7 +84,7 @@ impl Arguments {
                     let fill = table.fill.unwrap_or(Fill::Named(by_default));
                     if matches!(fill, Fill::Uniform { from, to } if from > to || from.is_nan() || to.is_nan())
                     {
-                        return Err(wrong("fill: expected from to be at most to"));
+                        return Err(key("fill: expected from to be at most to"));
                     }
                     let (name, is_output) = (name.clone(), table.output);
                     let length = NumberExpression::new(&key("length"), length, features)?;
@@ -100,20 +93,18 @@ impl Arguments {
                 (None, Some(value)) if table.fill.is_none() && !table.output => {
                     if !Element::SCALARS.contains(&element) {
                         let names: Vec<_> = Element::SCALARS.iter().map(|ty| ty.name()).collect();
-                        let message = format!("{}: a scalar is one of {}", key("type"), names.join(", "));
-                        return Err(Mistake::at(table.element.span(), message));
+                        return Err(format!("{}: a scalar is one of {}", key("type"), names.join(", ")));
                     }
                     let value = NumberExpression::new(&key("value"), value, features)?;
                     arguments.push((Argument::Scalar(element, 0.0), Some(value)));
                 }
-                (None, Some(_)) => return Err(wrong("a scalar has no fill and is no output")),
-                _ => return Err(wrong("expected either length (a buffer) or value (a scalar)")),
+                (None, Some(_)) => return Err(key("a scalar has no fill and is no output")),
+                _ => return Err(key("expected either length (a buffer) or value (a scalar)")),
             }
         }
         if !buffers.iter().any(|(buffer, _)| buffer.is_output) {
-            return Err(Mistake::anywhere(
-                "cuda.argument: no buffer is an output, so a wrong result would not be noticed; add output = true",
-            ));
+            let message = "cuda.argument: no buffer is an output, so a wrong result would not be noticed; add output = true";
+            return Err(message.to_owned());
         }
         Ok(Self { buffers, arguments })
     }
@@ -133,13 +124,11 @@ impl Arguments {
     }
 }
 
-fn element(name: &Spanned<String>, key: &str) -> Result<Element, Mistake> {
-    let found = Element::ALL.into_iter().find(|ty| ty.name() == name.get_ref());
+fn element(name: &str, key: &str) -> Result<Element, String> {
+    let found = Element::ALL.into_iter().find(|ty| ty.name() == name);
     found.ok_or_else(|| {
         let names = Element::ALL.map(Element::name);
-        let proposal = did_you_mean(name.get_ref(), names);
-        let message =
-            format!("{key}: unknown type {:?}; types are {}{proposal}", name.get_ref(), names.join(", "));
-        Mistake::at(name.span(), message)
+        let proposal = did_you_mean(name, names);
+        format!("{key}: unknown type {name:?}; types are {}{proposal}", names.join(", "))
     })
 }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use ah_model::{Feature, FeatureKind, FieldValue, Precondition, Schema, Value};
-use toml::Spanned;
 
-use super::expression::Mistake;
 use crate::custom::combinations::{combinations, is_identifier};
 use crate::worker::{MOST_CHOICES, check_choices};
 
@@ -21,16 +19,15 @@ pub(super) struct CudaChoice {
 /// The features, followed by the parameters.
 pub(super) fn extend(
     features: &Schema,
-    parameters: &BTreeMap<String, Spanned<Vec<FieldValue>>>,
-) -> Result<Schema, Mistake> {
+    parameters: &BTreeMap<String, Vec<FieldValue>>,
+) -> Result<Schema, String> {
     let mut all = features.clone();
     for (name, values) in parameters {
-        let wrong =
-            |message: String| Mistake::at(values.span(), format!("cuda.parameters.{name}: {message}"));
+        let wrong = |message: String| format!("cuda.parameters.{name}: {message}");
         if !is_identifier(name) {
             return Err(wrong("expected the name of a macro: letters, digits and _".to_owned()));
         }
-        let kind = match values.get_ref().as_slice() {
+        let kind = match values.as_slice() {
             [] => return Err(wrong("expected at least one value".to_owned())),
             [first, rest @ ..] => {
                 let kind = parameter(first).kind();
@@ -57,14 +54,12 @@ fn parameter(value: &FieldValue) -> Value {
 
 /// Every combination of the parameters that these conditions allow.
 pub(super) fn choices(
-    parameters: &BTreeMap<String, Spanned<Vec<FieldValue>>>,
+    parameters: &BTreeMap<String, Vec<FieldValue>>,
     features: &Schema,
     conditions: &[Precondition],
-) -> Result<Vec<CudaChoice>, Mistake> {
-    let combinations = combinations(parameters.iter().map(|(name, values)| (name, values.get_ref())));
-    let combinations = combinations.ok_or_else(|| {
-        let message = format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values");
-        Mistake::anywhere(message)
+) -> Result<Vec<CudaChoice>, String> {
+    let combinations = combinations(parameters.iter()).ok_or_else(|| {
+        format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values")
     })?;
     let mut choices: Vec<CudaChoice> = Vec::new();
     let unknown = vec![Value::from(f64::NAN); features.len()];
@@ -85,7 +80,6 @@ pub(super) fn choices(
         choices.push(CudaChoice { name, values, defines });
     }
     let names: Vec<String> = choices.iter().map(|choice| choice.name.clone()).collect();
-    check_choices(&names)
-        .map_err(|e| Mistake::anywhere(format!("cuda.parameters, within cuda.constraints: {e}")))?;
+    check_choices(&names).map_err(|e| format!("cuda.parameters, within cuda.constraints: {e}"))?;
     Ok(choices)
 }

@@ -14,14 +14,6 @@ const TAIL: usize = 4096;
 /// The longest wait for the end of an output after its process has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The groups that run.
-static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-
-/// Ends all groups; called before this process exits at once.
-pub(crate) fn end_all() {
-    lock(&RUNNING).iter().for_each(|id| kill(*id));
-}
-
 /// A process and all that it starts. Ctrl-C does not reach it. It ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct ProcessGroup {
@@ -35,7 +27,6 @@ impl ProcessGroup {
     /// Starts a command in a group of its own.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
-        lock(&RUNNING).push(child.id());
         tell_guard('+', child.id());
         Ok(Self { child, status: None })
     }
@@ -71,7 +62,6 @@ impl ProcessGroup {
         }
         kill(self.child.id());
         let _ = self.child.kill();
-        lock(&RUNNING).retain(|id| *id != self.child.id());
         tell_guard('-', self.child.id());
         let status = self.child.wait()?;
         self.status = Some(status);
@@ -85,7 +75,8 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// The process that ends the groups of this one if this one is killed: it reads their ids from a pipe that then closes.
+/// The process that ends the groups of this one if this one is killed or exits at once: it reads their ids from a pipe that then
+/// closes.
 static GUARD: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
 /// Starts the guard, which is this program in its mode `guard`. Without one, everything else works.
@@ -124,7 +115,7 @@ pub(crate) fn guard() {
 }
 
 /// Ends a group. Its first process must not have been waited for: else the id may belong to another one.
-pub(crate) fn kill(id: u32) {
+fn kill(id: u32) {
     if let Some(group) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }

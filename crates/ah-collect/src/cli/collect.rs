@@ -74,7 +74,7 @@ fn stop_on_signal() -> Arc<AtomicBool> {
     let flag = Arc::clone(&stop);
     let handled = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
-            process_group::end_all();
+            // The guard ends the workers.
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
         status("ending after the current input; press again to end at once\n");

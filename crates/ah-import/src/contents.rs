@@ -15,10 +15,11 @@ use crate::condition::SeenValues;
 use crate::doubts::Doubts;
 use crate::number;
 use crate::params::ImportParams;
-use crate::roles::{Roles, UNITS};
+use crate::roles::Roles;
 use crate::row::{ReadRow, SEPARATOR};
 use crate::table::{self, Row};
 use crate::texts::{Place, Texts};
+use crate::time_columns::UNITS;
 use crate::times::SeenTimes;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.

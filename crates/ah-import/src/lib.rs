@@ -3,7 +3,7 @@
 //! 1. [`ImportParams`] are the flags.
 //! 2. `table` opens a file as rows of cells: one file a format. `preset` has the flags that the files of a tool need, `tools` reads the
 //!    three whose names need code.
-//! 3. `roles` finds the columns that the flags name.
+//! 3. `roles` finds the columns that the flags name; `time_columns` asks what those of times hold.
 //! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be, `quantity` what a number is: a time in a
 //!    unit, a rate in a unit, or a question.
 //! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes. `texts` finds which columns are
@@ -29,6 +29,7 @@ mod roles;
 mod row;
 mod table;
 mod texts;
+mod time_columns;
 mod times;
 mod tools;
 mod unit;

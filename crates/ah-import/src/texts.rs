@@ -84,14 +84,11 @@ impl Texts {
         Some((row, odd(text, format!("a number, as in {} other rows", self.numbers.count))))
     }
 
-    /// Returns the kind of a feature, which is numerical where all texts are numbers.
+    /// Returns the kind of a feature without a [doubt](Self::doubt), which is numerical where all texts are numbers.
     ///
     /// # Errors
     /// The first odd row, where some texts are numbers and others are names.
     pub fn kind(&self) -> Result<FeatureKind, (&Place, Fault)> {
-        if let Some(doubt) = self.doubt() {
-            return Err(doubt);
-        }
         let (numbers, names) = (self.numbers.count, self.names.count);
         match (&self.numbers.first, &self.names.first, &self.odd.first) {
             (Some(_), None, _) => Ok(FeatureKind::Numerical),

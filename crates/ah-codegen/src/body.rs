@@ -344,7 +344,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
     fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) {
         let model = self.model;
         let (mut asked, mut lacking) = (None, BTreeSet::new());
-        let picked = leaf.choose_eligible(model.fallback, |choice| {
+        let picked = leaf.choose(model.fallback, |choice| {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
                 return true;
             };

@@ -70,11 +70,6 @@ impl Coding {
         Self { columns, bounds }
     }
 
-    /// Returns the number of columns.
-    pub fn width(&self) -> usize {
-        self.columns.len()
-    }
-
     /// Returns the number of codes of a column.
     pub fn levels(&self, column: usize) -> usize {
         self.bounds[column].len()
@@ -89,7 +84,7 @@ impl Coding {
 
     /// Returns the codes of a row.
     pub fn codes(&self, numbers: &Numbers, input: u32, choice: u32) -> Vec<u16> {
-        (0..self.width()).map(|column| self.code(numbers, column, input, choice)).collect()
+        (0..self.columns.len()).map(|column| self.code(numbers, column, input, choice)).collect()
     }
 }
 

@@ -65,7 +65,7 @@ impl Coded {
             timings.iter().map(|t| coding.code(numbers, column, t.input, t.choice)).collect::<Vec<u16>>()
         };
         Self {
-            codes: (0..coding.width()).into_par_iter().map(column).collect(),
+            codes: (0..coding.columns.len()).into_par_iter().map(column).collect(),
             groups: groups(timings),
             coding,
         }

@@ -9,12 +9,6 @@ pub trait Row {
 
     /// Returns the category in this slot, of a truth value `True` or `False`; `None` if it is undefined or a number.
     fn category(&self, slot: usize) -> Option<&str>;
-
-    /// Returns the value in this slot, or `None` if it is undefined.
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        let number = || Some(self.number(slot)).filter(|x| !x.is_nan()).map(Scalar::Number);
-        self.category(slot).map(Scalar::Category).or_else(number)
-    }
 }
 
 impl Row for [Value] {

@@ -136,19 +136,9 @@ impl Leaf {
         lacking.map(|ranked| self.samples.saturating_sub(ranked.measured)).min().unwrap_or(self.samples)
     }
 
-    /// Returns true if training measured this choice on [nearly every input](RankedChoice::expected) of the leaf.
-    pub fn is_expected(&self, choice: ChoiceId) -> bool {
-        self.ranked(choice).is_some_and(|ranked| ranked.expected)
-    }
-
-    /// Returns the choice for a program that does not list its choices: it is expected to offer the
-    /// fallback and the expected choices.
-    pub fn choose(&self, fallback: Option<ChoiceId>) -> Option<&RankedChoice> {
-        self.choose_eligible(fallback, |_| true)
-    }
-
-    /// The same, as far as the expected choices are `eligible`. It is asked only about a choice that may change the answer.
-    pub fn choose_eligible(
+    /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the expected
+    /// choices, as far as they are `eligible`. It is asked only about a choice that may change the answer.
+    pub fn choose(
         &self,
         fallback: Option<ChoiceId>,
         mut eligible: impl FnMut(ChoiceId) -> bool,

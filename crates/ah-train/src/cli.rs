@@ -16,7 +16,7 @@ use crate::params::Params;
     args_override_self = true,
     subcommand_negates_reqs = true,
     after_help = TRAIN_EXAMPLES,
-    mut_arg("verbose", |arg| arg.help("Print details of a training: all settings, and the evidence for the promise"))
+    mut_arg("verbose", |arg| arg.help("Print details of a training: all settings, and what it was judged on"))
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -213,9 +213,6 @@ pub struct TrainArgs {
     /// The path of the crate ah-runtime from the generated crate's folder: that crate then has the feature `runtime`.
     #[arg(long, value_name = "DIR")]
     pub runtime_path: Option<PathBuf>,
-    /// Flags of `ah-codegen`, which are refused with advice.
-    #[arg(long, alias = "license", hide = true, value_name = "VALUE")]
-    pub with: Option<String>,
     /// Stop after the model.
     #[arg(long)]
     pub no_codegen: bool,

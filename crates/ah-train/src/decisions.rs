@@ -76,7 +76,7 @@ pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     let names_choices = call_site.names_choices();
     let mut taken: Vec<ChoiceId> = model.fallback.filter(|_| adds_scores).into_iter().collect();
     for (_, leaf) in model.tree.leaves() {
-        let picked = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
+        let picked = leaf.choose(model.fallback, |_| true).map(|ranked| ranked.choice).or(model.fallback);
         let may_be_taken = |ranked: &&RankedChoice| ranked.allowed && (ranked.expected || names_choices);
         let others = leaf.ranking.iter().filter(may_be_taken).map(|ranked| ranked.choice);
         // The first one that is offered, or any with the scores of boosted trees.

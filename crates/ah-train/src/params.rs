@@ -110,12 +110,9 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN,...|none", value_delimiter = ','))]
     pub group: Vec<String>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out together by
-    /// `--test-split dims`. Only a file gives these, and the choices that are always included.
+    /// `--test-split dims`. Only a file gives these.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub dimensions: Vec<String>,
-    /// With `--ranking`, every leaf ranks these choices.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    pub always_included: Vec<String>,
     /// The nanoseconds that a program takes to get a feature before it asks, such as `rows=20,entropy=4000`. They replace the
     /// milliseconds of the log and of the table `[feature_ms]` of a file.
     #[cfg_attr(feature = "cli", arg(long = "feature-ns", value_name = "FEATURE=NS,...", value_parser = feature_ns, default_value = "", hide_default_value = true))]

@@ -101,11 +101,6 @@ impl TrainPlan {
         call_site.tests_range = outside == Outside::Decline;
         let takes_more = call_site.is_free() && dataset.table.choices.len() <= LANES;
         let boost = boost(given, learner, inputs, takes_more)?;
-        for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
-            // An optimization's file names them, no flag.
-            let named = dataset.table.named("always_included", choice);
-            named.map_err(|error| Error::Invalid(error.to_string()))?;
-        }
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
             seed: settings.seed.unwrap_or_default(),

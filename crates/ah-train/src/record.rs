@@ -1,12 +1,9 @@
 //! The record in the model: how to learn it again, and what it is worth.
 
-use std::collections::BTreeMap;
-
-use ah_model::{ChoiceId, LogRecord, Model, Precondition, Provenance, Purpose};
+use ah_model::{LogRecord, Provenance, Purpose};
 use ah_types::log::Source;
 use serde_json::{Value, json};
 
-use crate::data::Dataset;
 use crate::judge::{TestReport, Verdict};
 use crate::prepared::Prepared;
 use crate::promise::{Ladder, Recipe};
@@ -26,15 +23,6 @@ pub fn purpose(prepared: &Prepared) -> Purpose {
     purpose
 }
 
-/// Returns the conditions of choices that nobody declared: training found where they have times. By choice.
-pub fn learned_eligible(dataset: &Dataset, model: &Model) -> BTreeMap<String, String> {
-    let learned = model.eligible.iter().filter(|(choice, _)| !dataset.eligible.contains_key(choice));
-    let named = |(choice, condition): (&ChoiceId, &Precondition)| {
-        (model.choice_name(*choice).to_owned(), condition.expression.clone())
-    };
-    learned.map(named).collect()
-}
-
 /// Returns the record of a training.
 pub fn provenance(
     recipe: &Recipe<'_>,
@@ -42,7 +30,6 @@ pub fn provenance(
     held_out: &TestReport,
     verdict: &Verdict,
     portfolio: Option<&Portfolio>,
-    model: &Model,
 ) -> Provenance {
     let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown }));
     let mut parameters = json!({
@@ -52,10 +39,6 @@ pub fn provenance(
     });
     if let Some(most) = recipe.max_leaves {
         parameters["max_leaves"] = most.into();
-    }
-    let learned = learned_eligible(recipe.dataset, model);
-    if !learned.is_empty() {
-        parameters["learned_eligible"] = json!(learned);
     }
     if let Some(share) = held_out.evaluation.comparison.timed {
         parameters["timed"] = share.into();

@@ -92,7 +92,7 @@ fn fill(values: &mut Params, below: &Params) {
         };
     }
     fill!(targets learner objective max_depth min_samples_leaf max_leaves size fallback exclude group test_split seed ranking
-        max_choices max_risk max_slowdown runs_per_decision outside dimensions always_included feature_ms);
+        max_choices max_risk max_slowdown runs_per_decision outside dimensions feature_ms);
 }
 
 /// One line for each setting.

@@ -4,7 +4,6 @@
 //! on the test part: the table and the record show its figures. The other sees all inputs and ships:
 //! it has a quarter more data, and is never judged on inputs that it saw.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,8 +32,6 @@ pub struct TrainedModel {
     pub ladder: Ladder,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
-    /// The conditions of choices that nobody declared, by choice.
-    pub learned_eligible: BTreeMap<String, String>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// What to do, and why.
@@ -145,7 +142,7 @@ pub fn train_checked(
     // Write.
     let portfolio = prepared.portfolio.as_ref();
     model.purpose = record::purpose(&prepared);
-    model.provenance = record::provenance(&judging, ladder, &held_out, &verdict, portfolio, &model);
+    model.provenance = record::provenance(&judging, ladder, &held_out, &verdict, portfolio);
     if let Some(new) = &chosen.on_new_groups {
         model.provenance.metrics.insert("on_new_groups".to_owned(), serde_json::json!(new));
     }
@@ -161,7 +158,6 @@ pub fn train_checked(
         ));
     }
     Ok(TrainedModel {
-        learned_eligible: record::learned_eligible(learning, &model),
         model,
         is_ad_hoc: learning.ad_hoc,
         verdict,

@@ -1,7 +1,6 @@
 //! Boosters in `model.json`: one line a tree, and one line for every row.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -18,17 +17,10 @@ use crate::tree::{Column, Node, Test, Tree};
 pub(super) struct BoostersFile {
     pub(super) unit: f64,
     pub(super) margin: Option<f64>,
-    columns: Vec<ColumnFile>,
+    /// A feature; and for a set of categories these.
+    columns: Vec<Vec<String>>,
     trees: Vec<Vec<NodeFile>>,
     rows: Vec<Box<[i8]>>,
-}
-
-/// A column: a feature, or a list of a feature and some of its categories.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a column: a feature, or a list of a feature and categories")]
-enum ColumnFile {
-    Number(String),
-    Categories(Vec<String>),
 }
 
 /// A node: the number of a leaf's row, or a split's column, threshold and right child.
@@ -42,16 +34,10 @@ enum NodeFile {
 impl BoostersFile {
     /// Returns the trees with slots in the place of names.
     pub(super) fn resolve(&self, features: &Features) -> Result<Vec<ScoreTree>, String> {
-        let column = |column: &ColumnFile| {
-            let (name, categories) = match column {
-                ColumnFile::Number(name) => (name, None),
-                ColumnFile::Categories(list) => {
-                    let (name, categories) =
-                        list.split_first().ok_or("expected a feature and categories, found an empty list")?;
-                    (name, Some(categories.into()))
-                }
-            };
-            Ok(Column { slot: slot(features, name)?, categories })
+        let column = |list: &Vec<String>| {
+            let (name, set) =
+                list.split_first().ok_or("expected a feature and categories, found an empty list")?;
+            Ok(Column { slot: slot(features, name)?, categories: (!set.is_empty()).then(|| set.into()) })
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<_>, String>>()?;
         let node = |(at, node): (usize, &NodeFile)| match *node {
@@ -79,9 +65,10 @@ impl BoostersFile {
 pub(super) fn print(model: &Model) -> String {
     let columns: Vec<&Column> = model.booster_columns().into_iter().collect();
     let column = |column: &&Column| {
-        let feature = text(&model.features.all().features()[column.slot].name);
-        let set = |set: &Arc<[String]>| format!("[{feature},{}]", joined(set, |category| text(category)));
-        column.categories.as_ref().map_or_else(|| feature.clone(), set)
+        let feature = &model.features.all().features()[column.slot].name;
+        let names: Vec<&String> =
+            std::iter::once(feature).chain(column.categories.iter().flat_map(|set| set.iter())).collect();
+        format!("[{}]", joined(&names, |name| text(name)))
     };
     let (mut rows, mut numbers): (Vec<&[i8]>, HashMap<&[i8], usize>) = Default::default();
     for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {

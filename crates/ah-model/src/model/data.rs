@@ -78,21 +78,12 @@ pub struct Promise {
     pub limit: f64,
     /// How the calibration inputs were kept out of the fit.
     pub mode: PromiseMode,
-    /// The share that was tested; half the target by group.
-    pub tested: f64,
-    /// The level of the test.
-    pub level: f64,
     /// The number of calibration inputs.
     pub inputs: u64,
     /// The effective number of independent inputs among them: by weight, and inputs that are held out together as one.
     pub groups: u64,
     /// The number of these inputs that counted.
     pub violations: u64,
-    /// The number of these violations that are clear: the choice's fastest run is slower than the
-    /// fallback's slowest run times the limit. The rest may be noise.
-    pub clear: u64,
-    /// The number of runs of a choice on an input: the median over the calibration inputs.
-    pub runs: u64,
     /// What a choice must save by its score to be allowed. `null`: always decides, or never.
     pub threshold: Option<f64>,
 }

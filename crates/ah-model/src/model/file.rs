@@ -66,7 +66,7 @@ struct ModelFile<Tree, Boosters> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     costs: Option<CostsFile>,
     tree: Tree,
-    #[serde(default = "no_boosters", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     boosters: Option<Boosters>,
     provenance: Provenance,
 }
@@ -180,10 +180,6 @@ fn from_json(text: &str) -> Result<ModelFile<Vec<NodeFile>, BoostersFile>, Strin
 /// Returns JSON that is written as it is.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_default()
-}
-
-fn no_boosters<Boosters>() -> Option<Boosters> {
-    None
 }
 
 fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String> {

@@ -119,7 +119,7 @@ impl Tables {
                 ends.push(rankings.len());
                 ends.len() - 1
             }));
-            picks.push(leaf.choose(model.fallback).map(|ranked| ranked.choice));
+            picks.push(leaf.choose(model.fallback, |_| true).map(|ranked| ranked.choice));
         }
         let mut parts = vec![Part::NONE; ends.len() * model.choices.len().div_ceil(LANES)];
         fill_leaves(&mut parts, &rankings, &ends, is_by_choice);

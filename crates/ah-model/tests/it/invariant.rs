@@ -62,8 +62,8 @@ proptest! {
             worst_over_fallback: 1.0,
             allowed: *allowed,
         }).collect();
-        let leaf = Leaf { samples: 40, ranking, ..Leaf::default() };
-        if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback))) {
+        let leaf = Leaf { samples: 40, ranking };
+        if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback)), |_| true) {
             prop_assert!(ranked.allowed && ranked.expected || ranked.choice == ChoiceId(fallback));
         }
     }

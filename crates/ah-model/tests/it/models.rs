@@ -24,7 +24,7 @@ fn ranked(choice: u32, score: f64) -> RankedChoice {
 }
 
 fn leaf(ranking: Vec<RankedChoice>) -> Node {
-    Node::Leaf(Leaf { samples: 3, ranking, ..Leaf::default() })
+    Node::Leaf(Leaf { samples: 3, ranking })
 }
 
 fn split(slot: usize, threshold: f64, right: u32) -> Node {

@@ -164,6 +164,12 @@ impl Row for Known {
     }
 }
 
+/// Returns the value in a slot of a row; `None` if it is undefined.
+fn value_of(row: &impl Row, slot: usize) -> Option<Value> {
+    let number = || Some(row.number(slot)).filter(|x| !x.is_nan()).map(Value::Number);
+    row.category(slot).map(Value::from).or_else(number)
+}
+
 /// Checks the leaf, and the value of every feature.
 fn check(model: &Model, tables: &Tables, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let owned: Vec<Value> = (0..model.features.base().len())
@@ -177,11 +183,11 @@ fn check(model: &Model, tables: &Tables, values: &[Scalar<'_>]) -> Result<(), Te
     let logged = model.row(values);
     let row = model.features.row(&logged);
     let base = model.features.base().len();
-    let mut known = Known((0..base).map(|slot| logged.scalar(slot).map(Scalar::to_value)).collect());
+    let mut known = Known((0..base).map(|slot| value_of(&logged, slot)).collect());
     for (at, (_, expression)) in model.features.derived().iter().enumerate() {
         let number = Some(expression.number(&known)).filter(|x| !x.is_nan());
         let value = expression.category(&known).map(Value::from).or(number.map(Value::Number));
-        let found = row.scalar(base + at).map(Scalar::to_value);
+        let found = value_of(&row, base + at);
         let same = match (&value, &found) {
             (Some(Value::Number(a)), Some(Value::Number(b))) => a.to_bits() == b.to_bits(),
             (a, b) => a == b,

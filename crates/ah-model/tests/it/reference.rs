@@ -30,7 +30,12 @@ pub fn decide(
 /// Returns what to take for a program that does not list its choices: it is expected to offer the fallback and the expected choices.
 pub fn choose(model: &Model, values: &[Value]) -> Result<ChoiceId, Unsure> {
     let leaf = leaf(model, values)?;
-    decide(model, values, |choice| leaf.is_expected(choice))
+    decide(model, values, |choice| is_expected(leaf, choice))
+}
+
+/// Returns whether a program that does not list its choices is expected to offer this one.
+pub fn is_expected(leaf: &Leaf, choice: ChoiceId) -> bool {
+    leaf.ranked(choice).is_some_and(|ranked| ranked.expected)
 }
 
 /// Returns the leaf that these values reach.

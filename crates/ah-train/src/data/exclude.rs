@@ -1,23 +1,18 @@
 //! `--exclude`: a log without some of its features.
 
-use ah_model::shown::{did_you_mean, listed};
 use ah_model::{Error, Schema};
 use ah_types::log::{Log, input_text};
 use rustc_hash::FxHashMap;
+
+use crate::error::not_logged;
 
 /// Takes these features out of a log. Inputs that differ in nothing else become one.
 pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), Error> {
     if names.is_empty() {
         return Ok(());
     }
-    for name in names {
-        if log.schema.slot(name).is_none() {
-            let known: Vec<&String> = log.schema.features().iter().map(|f| &f.name).collect();
-            let (listed, proposal) = (listed(&known), did_you_mean(name, &known));
-            let (expected, found) =
-                (format!("features of the log ({listed})"), format!("{name:?}{proposal}"));
-            return Err(Error::parameter("exclude", expected, found));
-        }
+    if let Some(unknown) = names.iter().find(|name| log.schema.slot(name).is_none()) {
+        return Err(not_logged("exclude", unknown, &log.schema));
     }
     let kept: Vec<usize> =
         (0..log.schema.len()).filter(|&slot| !names.contains(&log.schema.features()[slot].name)).collect();

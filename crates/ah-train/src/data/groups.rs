@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ah_model::Error;
 use ah_model::hash::fnv1a;
-use ah_model::shown::{did_you_mean, listed};
 use ah_types::log::{Input, Log};
 use ah_types::random::mix;
+
+use crate::error::not_logged;
 
 /// The groups of a log's inputs.
 #[derive(Clone, Debug)]
@@ -53,13 +54,7 @@ pub fn named(log: &Log, columns: &[String]) -> Result<Option<Vec<u64>>, Error> {
     if columns.is_empty() || columns == ["none"] && log.schema.slot("none").is_none() {
         return Ok(None);
     }
-    let known: Vec<&String> = log.schema.features().iter().map(|feature| &feature.name).collect();
-    let slot = |name: &String| {
-        log.schema.slot(name).ok_or_else(|| {
-            let found = format!("{name:?}{}", did_you_mean(name, &known));
-            Error::parameter("group", format!("one of the features {}", listed(&known)), found)
-        })
-    };
+    let slot = |name: &String| log.schema.slot(name).ok_or_else(|| not_logged("group", name, &log.schema));
     let slots = columns.iter().map(slot).collect::<Result<Vec<_>, _>>()?;
     let key =
         |input: &Input| slots.iter().fold(0, |key, &slot| mix(key, fnv1a(&input.values[slot].to_string())));

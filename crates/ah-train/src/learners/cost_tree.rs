@@ -8,15 +8,13 @@ use std::sync::Arc;
 
 use ah_joint::growth::{Limits, Sample, Tree};
 use rayon::prelude::*;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{Learner, Residuals};
 use crate::data::{Costs, FitRows};
 use crate::tree::FittedEnsemble;
 
 /// The parameters of the learner.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct CostTree {
     /// Most splits on a path.
     pub max_depth: usize,
@@ -54,13 +52,5 @@ impl Learner for CostTree {
 
     fn shrinkage(&self) -> f64 {
         Self::SHRINKAGE
-    }
-
-    fn min_samples_leaf(&self) -> usize {
-        self.min_samples_leaf
-    }
-
-    fn parameters(&self) -> Value {
-        json!({ "cost_tree": self })
     }
 }

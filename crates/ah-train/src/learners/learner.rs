@@ -8,7 +8,7 @@ use super::Residuals;
 use crate::data::{Costs, FitRows};
 use crate::tree::{FittedEnsemble, MOST_WORSE, Scores};
 
-/// Grows the tree that people read, with all its parameters.
+/// Grows the tree that people read, with all its parameters. The record of a model prints them.
 pub trait Learner: Debug + Send + Sync {
     /// Learns a tree from these rows; one that stands on a cost formula learns what the formula leaves of the times (`residuals`).
     fn fit(&self, rows: &FitRows<'_>, targets: &Costs, residuals: Option<&Residuals>) -> FittedEnsemble;
@@ -23,12 +23,6 @@ pub trait Learner: Debug + Send + Sync {
     fn steepness(&self) -> f64 {
         3.0
     }
-
-    /// Fewest inputs in a leaf.
-    fn min_samples_leaf(&self) -> usize;
-
-    /// Returns its name and parameters, for the record of the model.
-    fn parameters(&self) -> serde_json::Value;
 
     /// Returns a tree with the scores that its nodes have by these rows.
     fn with_scores(&self, tree: Tree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {

@@ -25,15 +25,13 @@ use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{Learner, Residuals};
 use crate::data::{Costs, FitRows};
 use crate::tree::FittedEnsemble;
 
 /// The parameters of the learner.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct LinfaTrees {
     /// Most splits on a path.
     pub max_depth: usize,
@@ -142,14 +140,6 @@ impl LinfaTrees {
 impl Learner for LinfaTrees {
     fn fit(&self, rows: &FitRows<'_>, targets: &Costs, _: Option<&Residuals>) -> FittedEnsemble {
         self.with_scores(self.grow(rows, |input| targets.winner(input)), rows, targets)
-    }
-
-    fn min_samples_leaf(&self) -> usize {
-        self.min_samples_leaf
-    }
-
-    fn parameters(&self) -> Value {
-        json!({ "linfa": self })
     }
 }
 

@@ -2,15 +2,13 @@
 
 use ah_joint::Errors;
 use ah_joint::growth::Limits;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{Learner, Residuals};
 use crate::data::{Costs, FitRows};
 use crate::tree::{FittedEnsemble, Scores};
 
 /// The parameters of the learner.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct ResidualTree {
     /// Most leaves. With 1 the formula stands alone.
     pub max_leaves: usize,
@@ -46,13 +44,5 @@ impl Learner for ResidualTree {
     /// With 3, as for boosted trees, seven processors lose 1.24 instead of 1.14 %: few leaves are for the choices near the best.
     fn steepness(&self) -> f64 {
         10.0
-    }
-
-    fn min_samples_leaf(&self) -> usize {
-        self.min_samples_leaf
-    }
-
-    fn parameters(&self) -> Value {
-        json!({ "residual_tree": self })
     }
 }

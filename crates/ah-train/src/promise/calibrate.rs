@@ -122,9 +122,6 @@ pub struct CalibratedMargin {
     pub independent: usize,
     /// Those that are slower than the limit.
     pub violations: usize,
-    /// Those of the violations that noise does not explain: the fallback's slowest run × limit is
-    /// below the choice's fastest run.
-    pub clear: usize,
 }
 
 /// Margins between [`NEVER`] and [`ALWAYS`]. With 240 instead of 2,400 steps over as many decades, boosted trees lose 1.0698
@@ -154,17 +151,10 @@ pub struct Calibration {
 struct Row {
     saved: f64,
     weight: f64,
-    /// Where the choice is taken.
-    taken: Slow,
-    /// Where the model declines: asking alone may break the limit.
-    declined: Slow,
-}
-
-/// Whether an input breaks the limit, and whether beyond noise.
-#[derive(Clone, Copy)]
-struct Slow {
-    breaks: bool,
-    clear: bool,
+    /// Whether the input breaks the limit where the choice is taken.
+    taken: bool,
+    /// Whether it does where the model declines: asking alone may break it.
+    declined: bool,
 }
 
 impl Calibration {
@@ -178,19 +168,17 @@ impl Calibration {
     ) -> Self {
         let row = |judged: &JudgedInput| {
             let base = table.usable(judged.input, fallback);
-            let slow = |choice: ChoiceId| {
-                let cell = base.zip(table.cell(judged.input, choice));
-                cell.map_or(Slow { breaks: false, clear: false }, |(base, cell)| {
-                    let net = |time| judged.overhead.net(time);
-                    let clear = Table::breaks(limit, net(cell.interval.0), base.interval.1);
-                    Slow { breaks: Table::breaks(limit, net(cell.time), base.time), clear }
+            let breaks = |choice: ChoiceId| {
+                let cells = base.zip(table.cell(judged.input, choice));
+                cells.is_some_and(|(base, cell)| {
+                    Table::breaks(limit, judged.overhead.net(cell.time), base.time)
                 })
             };
             Row {
                 saved: judged.saved,
                 weight: table.inputs[judged.input as usize].weight,
-                taken: slow(judged.ranked(fallback)),
-                declined: slow(fallback),
+                taken: breaks(judged.ranked(fallback)),
+                declined: breaks(fallback),
             }
         };
         let mut rows: Vec<Row> = judged.iter().map(row).collect();
@@ -204,28 +192,27 @@ impl Calibration {
         // Where asking alone breaks the limit on some inputs, the walk may end where it begins. Then its other end is tested too:
         // always deciding, which may save more than it takes to ask. Each start has half the level. Whether there are two follows
         // from the fallback's times, not from what is decided.
-        let asking_breaks = self.rows.iter().any(|row| row.declined.breaks);
+        let asking_breaks = self.rows.iter().any(|row| row.declined);
         let level = if asking_breaks { look.level / 2.0 } else { look.level };
         let most = most_violations(tested(mode, look.share), level, self.independent)?;
         // As if all inputs of the share were independent ones.
         let passes =
             |weight: f64| (weight / self.weight * self.independent as f64 - 1e-9).ceil() as u64 <= most;
-        let mut last = self.at(NEVER, &[[0; 2]; 2]);
-        // Over the inputs that decline, and over those that decide: the weight of the violations, their count and clear count.
-        let (mut weights, mut counts) = ([0.0; 2], [[0; 2]; 2]);
-        for row in &self.rows {
-            add(&mut weights[0], &mut counts[0], row.weight, row.declined, 1);
-        }
+        let mut last = self.at(NEVER, 0);
+        // The violations: first all decline, then one input more decides at each step.
+        let declined = || self.rows.iter().filter(|row| row.declined);
+        let (mut weight, mut violations) =
+            (declined().map(|row| row.weight).sum::<f64>(), declined().count());
         let mut decided = 0;
         let mut steps = GRID[1..].iter().map(|&margin| {
             while let Some(row) = self.rows.get(decided).filter(|row| row.saved >= margin) {
-                add(&mut weights[0], &mut counts[0], -row.weight, row.declined, -1);
-                add(&mut weights[1], &mut counts[1], row.weight, row.taken, 1);
+                weight += row.weight * (f64::from(u8::from(row.taken)) - f64::from(u8::from(row.declined)));
+                violations = violations + usize::from(row.taken) - usize::from(row.declined);
                 decided += 1;
             }
             // A margin that nothing saves is a constant too.
             let margin = if decided > 0 { margin } else { NEVER };
-            (self.at(margin, &counts), weights.iter().sum::<f64>())
+            (self.at(margin, violations), weight)
         });
         for (step, weight) in steps.by_ref() {
             if !passes(weight) {
@@ -242,23 +229,9 @@ impl Calibration {
     }
 
     /// Returns the step of this margin.
-    fn at(&self, margin: f64, counts: &[[i64; 2]; 2]) -> CalibratedMargin {
-        let count = |at: usize| (counts[0][at] + counts[1][at]).max(0) as usize;
-        CalibratedMargin {
-            margin,
-            inputs: self.rows.len(),
-            independent: self.independent,
-            violations: count(0),
-            clear: count(1),
-        }
-    }
-}
-
-fn add(weights: &mut f64, counts: &mut [i64; 2], weight: f64, slow: Slow, count: i64) {
-    if slow.breaks {
-        *weights += weight;
-        counts[0] += count;
-        counts[1] += count * i64::from(slow.clear);
+    fn at(&self, margin: f64, violations: usize) -> CalibratedMargin {
+        let (inputs, independent) = (self.rows.len(), self.independent);
+        CalibratedMargin { margin, inputs, independent, violations }
     }
 }
 
@@ -266,15 +239,15 @@ fn add(weights: &mut f64, counts: &mut [i64; 2], weight: f64, slow: Slow, count:
 mod tests {
     use super::*;
 
-    const QUICK: Slow = Slow { breaks: false, clear: false };
-    const SLOW: Slow = Slow { breaks: true, clear: false };
+    const QUICK: bool = false;
+    const SLOW: bool = true;
 
     fn calibration(rows: Vec<Row>) -> Calibration {
         let (weight, independent) = (rows.iter().map(|row| row.weight).sum(), rows.len());
         Calibration { rows, weight, independent }
     }
 
-    fn row(saved: f64, taken: Slow, declined: Slow) -> Row {
+    fn row(saved: f64, taken: bool, declined: bool) -> Row {
         Row { saved, weight: 1.0, taken, declined }
     }
 
@@ -301,7 +274,7 @@ mod tests {
     fn each_start_has_half_the_level() {
         let least = min_inputs(PromiseMode::CrossFitted, 0.01);
         assert_eq!(least, 390);
-        let walk = |inputs: usize, first: Slow| {
+        let walk = |inputs: usize, first: bool| {
             let rows = (0..inputs).map(|at| row(0.5, QUICK, if at == 0 { first } else { QUICK }));
             calibration(rows.collect()).walk(PromiseMode::CrossFitted, Look::only(0.01))
         };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ah_model::{ChoiceId, Model, Promise};
 use serde::Serialize;
 
-use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, Look, NEVER, tested};
+use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, Look, NEVER};
 use super::folds::{CrossFitted, Folds, HeldOut};
 use super::new_groups::{NewGroups, interval};
 use super::recipe::{Fitted, Recipe, View};
@@ -263,13 +263,9 @@ impl Recipe<'_> {
             confidence: CONFIDENCE,
             limit: plan.max_slowdown,
             mode: plan.promise,
-            tested: tested(plan.promise, look.share),
-            level: look.level,
             inputs: calibrated.inputs as u64,
             groups: calibrated.independent as u64,
             violations: calibrated.violations as u64,
-            clear: calibrated.clear as u64,
-            runs: u64::from(median_runs(self.dataset, folds.inputs)),
             threshold: Some(calibrated.margin).filter(|margin| margin.is_finite()),
         });
         Model { promise, ..self.model(fitted, folds.fallback, margin) }
@@ -488,12 +484,4 @@ fn costs(
 /// Returns how much each decision's cost counts.
 fn weights(dataset: &Dataset, held_out: &[JudgedInput]) -> Vec<f64> {
     held_out.iter().map(|held_out| dataset.table.learned_weight(held_out.input)).collect()
-}
-
-/// Returns the median number of measurements of a cell.
-fn median_runs(dataset: &Dataset, inputs: &[u32]) -> u32 {
-    let cells = inputs.iter().flat_map(|&i| dataset.table.cells(i));
-    let mut runs: Vec<u32> = cells.filter(|c| c.time.is_finite()).map(|c| c.samples).collect();
-    let middle = runs.len() / 2;
-    if runs.is_empty() { 0 } else { *runs.select_nth_unstable(middle).1 }
 }

@@ -152,7 +152,7 @@ impl Recipe<'_> {
         let price = self.path_price(view, &tree);
         let tree = pruned(&tree, &rows, costs, |node, input| price.path(node, input, 0.0), None);
         let is_logged = |column: &Column| column.slot < view.features.base().len();
-        let least = self.configuration.learner.min_samples_leaf();
+        let least = self.plan.min_samples_leaf;
         let price = self.path_price(view, &tree);
         let of_leaf = |input| price.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() });
         let of_path = |node, input, further| price.path(node, input, further);
@@ -192,10 +192,8 @@ impl Recipe<'_> {
     pub fn model(&self, fitted: &Fitted, fallback: ChoiceId, margin: f64) -> Model {
         let Self { dataset, plan, .. } = self;
         let Fitted { view, ensemble } = fitted;
-        let always = plan.settings.always_included.iter();
         let policy = RankingPolicy {
             at_least: plan.settings.ranking.unwrap_or_default(),
-            always: always.filter_map(|name| dataset.table.choice_id(name)).collect(),
             eligible: view.eligible.clone(),
         };
         // A model that takes nothing but the fallback is one leaf.

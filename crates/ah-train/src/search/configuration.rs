@@ -36,6 +36,6 @@ impl Configuration {
 
     /// Returns the record of all parameters.
     pub fn record(&self) -> Value {
-        json!({ "learner": self.learner.parameters(), "boost": self.boost, "on_formula": self.on_formula })
+        json!({ "learner": format!("{:?}", self.learner), "boost": self.boost, "on_formula": self.on_formula })
     }
 }

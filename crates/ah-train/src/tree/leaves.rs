@@ -28,7 +28,11 @@ pub fn tree(
         if policy.at_least > 0 {
             let parents = &evidence[fitted.tree.nodes[at].parent as usize];
             cover::spread(&mut ranking, policy.at_least, table, &evidence[at], parents);
-            policy.include(&mut ranking);
+            // The program's own choice is worth a measurement too.
+            let late = ranking.iter().skip(policy.at_least).position(|(choice, _)| *choice == fallback);
+            if let Some(behind) = late.filter(|_| policy.at_least > 1) {
+                cover::move_up(&mut ranking, policy.at_least + behind, policy.at_least - 1);
+            }
         }
         let mut leaf = leaf(table, &evidence[at], &own[at], &ranking, fallback, &policy.eligible);
         if fitted.reorders() {
@@ -42,24 +46,10 @@ pub fn tree(
 /// Which choices a leaf ranks.
 #[derive(Clone, Debug, Default)]
 pub struct RankingPolicy {
-    /// For `--ranking K`: the number of choices that the program measures; 0: it takes the first.
+    /// For `--ranking K`: the number of choices that the program measures, the fallback among them; 0: it takes the first.
     pub at_least: usize,
-    /// Choices that are among these, whatever their scores.
-    pub always: Vec<ChoiceId>,
     /// Where choices can run at all; choices without an entry can everywhere.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
-}
-
-impl RankingPolicy {
-    /// Moves the choices that must be included to the end of the first `at_least` places.
-    fn include(&self, ranking: &mut Vec<(ChoiceId, f64)>) {
-        let places = self.at_least.min(ranking.len());
-        let late: Vec<usize> =
-            (places..ranking.len()).filter(|&i| self.always.contains(&ranking[i].0)).collect();
-        for (n, &from) in late.iter().enumerate().take(places) {
-            cover::move_up(ranking, from, places - late.len().min(places) + n);
-        }
-    }
 }
 
 /// Returns, by choice, whether training measured it on enough inputs; and the choice that ends a ranking: the fallback, where

@@ -139,8 +139,6 @@ fn optimization_files_that_are_refused() {
         assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
         assert!(stderr.contains("o.toml") && stderr.contains("line 4") && stderr.contains(hint), "{stderr}");
     }
-    write("[training]\nalways_included = [\"orgi\"]\n");
-    run.refuses(&arguments, exit::BAD_INPUT, &["always_included", "\"orgi\"", "; did you mean \"orig\"?"]);
     let fallback = ["a.txt", "--fallback", "padd"];
     run.refuses(&fallback, exit::USAGE, &["--fallback", "\"padd\"", "; did you mean \"pad\"?"]);
     run.refuses(&["a.txt", "--optimization", "none.toml"], exit::IO, &["none.toml"]);

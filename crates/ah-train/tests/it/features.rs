@@ -215,6 +215,24 @@ fn a_ranking_spreads_over_what_is_good_elsewhere() {
     }
 }
 
+/// A program that measures the first choices of a ranking also measures what it would do by itself, however slow that is.
+#[test]
+fn a_ranking_has_the_fallback_among_the_first() {
+    let mut text = HEAD.to_owned();
+    for i in 0..120 {
+        let times = [3.0, 1.0 + 0.2 * f64::from(i % 2), 1.2 - 0.2 * f64::from(i % 2), 1.3];
+        for (choice, time) in ["orig", "pad", "variant", "third"].iter().zip(times) {
+            let _ = writeln!(text, "512,{},512,torch.float16,{choice},{time}", 513 + 6 * i);
+        }
+    }
+    let change = |params: &mut Params| (params.ranking, params.fallback) = (Some(2), Some("orig".to_owned()));
+    let model = learn(&text, change).model;
+    for (_, leaf) in model.tree.leaves() {
+        let names: Vec<&str> = leaf.ranking.iter().map(|r| model.choice_name(r.choice)).collect();
+        assert!(names[0] != "orig" && names[1] == "orig", "{names:?}");
+    }
+}
+
 #[test]
 fn a_portfolio_keeps_the_choices_that_lose_least() {
     // `other` never wins; `pad` and the fallback stay.
@@ -269,13 +287,13 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     let toml = "name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\nlearner = \"linfa\"\nmax_depth = 3\nsize = 0.01\n";
     let with_toml = |params: &mut Params| params.optimization = Some(files.add("pad_mm.toml", toml));
     let by_toml = files.learn(with_toml);
-    assert_eq!(learner(&by_toml), "linfa");
+    assert_eq!(learner(&by_toml), "LinfaTrees");
     let by_flag = files.learn(|params| {
         with_toml(params);
         params.learner = Some(LearnerKind::CostTree);
         params.max_risk = Some(MaxRisk::Share(0.3));
     });
-    assert_eq!(learner(&by_flag), "cost_tree");
+    assert_eq!(learner(&by_flag), "CostTree");
     insta::assert_snapshot!(by_flag.plan.settings, @r#"
     fallback      orig (optimization)
     learner       cost_tree (flag)

@@ -174,7 +174,8 @@ fn a_person_names_groups() {
     }
     let run = Run::new();
     run.write("log.txt", text);
-    let parts = ["--group: expected one of the features x, y, file, found \"fil\"", "did you mean \"file\"?"];
+    let parts =
+        ["--group: expected features of the log (x, y, file), found \"fil\"", "did you mean \"file\"?"];
     run.refuses(&["log.txt", "--group", "fil"], 2, &parts);
     let learns = |group: &str| run.learns(&["log.txt", "--exclude", "file", "--group", group]).0;
     let named = learns("file");

@@ -16,7 +16,9 @@ fn features(name: &str) -> Features {
 fn value(features: &Features, context: &Context, name: &str) -> String {
     let values = context.row(features.base()).unwrap();
     let slot = features.all().slot(name).unwrap_or_else(|| panic!("no feature {name}"));
-    features.row(&values[..]).scalar(slot).map_or("undefined".into(), |s| s.to_value().to_string())
+    let row = features.row(&values[..]);
+    let number = || Some(row.number(slot)).filter(|x| !x.is_nan()).map(|x| x.to_string());
+    row.category(slot).map(str::to_owned).or_else(number).unwrap_or("undefined".to_owned())
 }
 
 fn pad_mm(m: u32, k: u32, n: u32, dtype: &str) -> Context {

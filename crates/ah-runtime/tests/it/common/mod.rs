@@ -115,7 +115,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, test: &dyn Fn(usize, u32) -> Test) 
             allowed: id % 17 != 3 && !(id + (id + rank * 7) % 54).is_multiple_of(5),
         };
         let ranking = (0..20).map(ranked).collect();
-        nodes.push(Node::Leaf(Leaf { samples: 9, ranking, ..Leaf::default() }));
+        nodes.push(Node::Leaf(Leaf { samples: 9, ranking }));
         return id;
     }
     nodes.push(Node::Split { test: test(depth, id), right: 0 });

@@ -190,7 +190,7 @@ fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
             let often = || leaf.ranked(model.choice_id(&evaluation.table.choices[often()?.index()])?);
             let chosen = match model.is_by_choice() {
                 true => often().or(leaf.ranking.first()),
-                false => leaf.choose(model.fallback),
+                false => leaf.choose(model.fallback, |_| true),
             };
             let shown = chosen.or_else(|| model.fallback.and_then(|fallback| leaf.ranked(fallback)));
             json!({

@@ -46,7 +46,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "sizes": trained.ladder,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
-        "notes": training_notes(trained, true),
+        "notes": training_notes(trained),
         "constant": trained.constant(),
         "on_new_groups": trained.on_new_groups,
         "verdict": trained.verdict,

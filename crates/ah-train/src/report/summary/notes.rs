@@ -1,7 +1,5 @@
 //! Advice and exceptions: sentences that appear only if a figure is unusual.
 
-use std::collections::BTreeMap;
-
 use ah_model::Objective;
 use ah_types::Optimization;
 
@@ -20,12 +18,11 @@ const MUCH: f64 = 1.02;
 const HIDDEN: f64 = 1.25;
 
 /// Returns the advice and the exceptions of a training.
-pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
+pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
     let is_asked = trained.constant().is_none();
     notes.extend(trained.plan.call_site.note().filter(|_| is_asked));
-    notes.extend(learned_conditions(&trained.learned_eligible).filter(|_| all));
     notes.extend(price(trained));
     notes.extend(without_fallback(trained));
     notes.extend(not_offered(trained));
@@ -114,20 +111,6 @@ fn noise(trained: &TrainedModel) -> Vec<String> {
         )
     });
     hidden.into_iter().chain(larger).collect()
-}
-
-/// Returns the conditions that were learned from where choices have times.
-fn learned_conditions(learned: &BTreeMap<String, String>) -> Option<String> {
-    let (choice, condition) = learned.iter().next()?;
-    let others = match learned.len() - 1 {
-        0 => String::new(),
-        others => format!(" ({others} other choices have such conditions, see `eligible` in the model)"),
-    };
-    Some(format!(
-        "{} is taken only where {}: it has no time elsewhere{others}. Declare where a choice can run with `eligible`",
-        name(choice),
-        condition
-    ))
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.

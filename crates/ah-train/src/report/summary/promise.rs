@@ -83,7 +83,7 @@ fn promised(promise: &Promise, fallback: &str, are_runs: bool) -> String {
     )
 }
 
-/// Returns the evidence behind a training's figures: what it was judged on, and what its promise rests on.
+/// Returns what a training was judged on, and from which choices it took.
 pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match trained.plan.test_split {
@@ -110,30 +110,5 @@ pub fn evidence(trained: &TrainedModel) -> String {
             loss(portfolio.slowdown),
         );
     }
-    if let Some(promise) = &trained.model.promise {
-        text += &promise_evidence(promise, trained);
-    }
     text
-}
-
-/// Returns the promise, the evidence for it, and its limits.
-fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
-    let model = &trained.model;
-    let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
-    format!(
-        "Promise (a cross-validated estimate): with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % and {} ns slower than {fallback}.\n\
-         {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\
-         The promise does not cover other shapes, devices or drivers.\n",
-        percent(p.confidence),
-        percent(p.target),
-        p.inputs,
-        p.groups,
-        percent(p.limit - 1.0),
-        LEAST_MS * 1e6,
-        p.violations,
-        p.inputs,
-        p.clear,
-        p.runs,
-        p.mode,
-    )
 }

@@ -146,6 +146,6 @@ pub fn skipped(reason: &str) {
 /// Returns the name of the learner that a training chose.
 pub fn learner(trained: &ah_train::TrainedModel) -> &str {
     let chosen = &trained.model.provenance.parameters["chosen"];
-    let named = chosen["learner"].as_object().and_then(|learner| learner.keys().next());
+    let named = chosen["learner"].as_str().and_then(|learner| learner.split(' ').next());
     if chosen["boost"].is_null() { named.unwrap() } else { "boosted" }
 }

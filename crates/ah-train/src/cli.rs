@@ -260,6 +260,6 @@ mod tests {
             assert!(words.ends_with(&default), "--{name}: {shown}, not {default}");
             compared.push(name);
         }
-        assert_eq!(compared.len(), 11, "{compared:?}");
+        assert_eq!(compared.len(), 10, "{compared:?}");
     }
 }

@@ -75,6 +75,14 @@ impl Cell {
         })
     }
 
+    /// Returns whether the cell passes a test, or one of the values in its list.
+    pub fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
+        match self {
+            Self::List(list) if !list.is_empty() => list.iter().any(|cell| cell.any(test)),
+            cell => test(cell),
+        }
+    }
+
     /// Adds the cell's text in a log to `text`: a number in one form, so that `64`, `64.0` and
     /// `6.4e1` are the same; with `verbatim` text as it is. Returns the kind of feature that such a value belongs to.
     ///

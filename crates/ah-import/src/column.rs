@@ -1,5 +1,7 @@
 //! The columns that have a role in an import.
 
+use indexmap::IndexMap;
+
 use crate::cell::Cell;
 use crate::number::Decimal;
 
@@ -25,4 +27,19 @@ impl Column {
 /// Returns whether a column has this name, or a path of keys that ends with it.
 pub fn is_named(column: &str, name: &str) -> bool {
     column.strip_suffix(name).is_some_and(|keys| keys.is_empty() || keys.ends_with('.'))
+}
+
+/// Returns columns of a table, each with its position in `known`, which has the columns of all tables by name.
+pub fn positions<'c, T>(
+    known: &mut IndexMap<String, T>,
+    columns: impl Iterator<Item = &'c Column>,
+    new: impl Fn(&str) -> T,
+) -> Vec<(&'c Column, usize)> {
+    let position = |column: &'c Column| {
+        let entry = known.entry(column.name.clone());
+        let at = entry.index();
+        entry.or_insert_with(|| new(&column.name));
+        (column, at)
+    };
+    columns.map(position).collect()
 }

@@ -11,12 +11,15 @@ use crate::column::Column;
 /// So many values of a column are kept for a message.
 const MOST_SHOWN: usize = 16;
 
-/// `COLUMN=VALUE` or `COLUMN!=VALUE`, in which `*` stands for any text.
+/// `COLUMN=VALUE` or `COLUMN!=VALUE`.
 #[derive(Clone, Debug)]
 pub struct Condition {
     pub column: Column,
     negated: bool,
-    value: Value,
+    /// The value, if it is a number.
+    number: Option<f64>,
+    /// The value in any case, in which `*` stands for any text.
+    pattern: Regex,
     /// The condition as the user wrote it.
     pub text: String,
 }
@@ -52,73 +55,55 @@ impl SeenValues {
     }
 }
 
-/// Splits a condition into the column, whether it is negated, and the value.
-pub fn parse<'a>(field: &'static str, text: &'a str) -> Result<(&'a str, bool, &'a str), Error> {
-    let negated = text.find("!=").filter(|at| text.find('=') == Some(at + 1));
-    let parts = match negated {
-        Some(at) => Some((&text[..at], true, &text[at + 2..])),
-        None => text.split_once('=').map(|(column, value)| (column, false, value)),
-    };
-    let parts = parts.filter(|(column, ..)| !column.is_empty());
-    parts.ok_or_else(|| Error::parameter(field, "COLUMN=VALUE or COLUMN!=VALUE", quoted(text)))
-}
-
 impl Condition {
-    /// Returns the condition `text` on this column.
-    pub fn new(field: &'static str, text: &str, column: Column) -> Result<Self, Error> {
-        let (_, negated, value) = parse(field, text)?;
-        let value = Value::new(value.trim())
-            .map_err(|why| Error::parameter(field, "a value of fewer characters", why))?;
-        Ok(Self { column, negated, value, text: text.to_owned() })
+    /// Reads a condition. `find` finds its column.
+    pub fn new(
+        field: &'static str,
+        text: &str,
+        find: impl FnOnce(&str) -> Result<Column, Error>,
+    ) -> Result<Self, Error> {
+        let (column, value) = text.split_once('=').unwrap_or_default();
+        let name = column.strip_suffix('!').unwrap_or(column);
+        if name.is_empty() {
+            return Err(Error::parameter(field, "COLUMN=VALUE or COLUMN!=VALUE", quoted(text)));
+        }
+        let value = value.trim();
+        let pattern = Regex::new(&format!("(?is)^{}$", regex::escape(value).replace("\\*", ".*")))
+            .map_err(|e| Error::parameter(field, "a value of fewer characters", e))?;
+        let (number, negated) = (ah_types::number(value), name != column);
+        Ok(Self { column: find(name)?, negated, number, pattern, text: text.to_owned() })
     }
 
     /// Returns whether a cell fulfils the condition; of a list, whether one of its values does.
     pub fn holds(&self, cell: &Cell) -> bool {
-        match cell {
-            Cell::List(list) if !list.is_empty() => list.iter().any(|cell| self.holds(cell)),
-            cell => self.names(cell) != self.negated,
-        }
+        cell.any(&|cell| self.matches(cell) != self.negated)
     }
 
     /// Returns whether a cell has the condition's value; of a list, whether one of its values is it.
     pub fn names(&self, cell: &Cell) -> bool {
-        match cell {
-            Cell::List(list) if !list.is_empty() => list.iter().any(|cell| self.names(cell)),
-            cell => {
-                // A missing value is nothing, and the word for it.
-                let text = cell.as_text().unwrap_or_default();
-                let texts = [text, cell.missing_word().unwrap_or(text)];
-                texts.iter().any(|text| self.value.matches(text))
-            }
-        }
-    }
-}
-
-/// A value to compare a text with: the same number, or the same text in any case, in which `*` stands for any text.
-#[derive(Clone, Debug)]
-struct Value {
-    number: Option<f64>,
-    pattern: Regex,
-}
-
-impl Value {
-    fn new(text: &str) -> Result<Self, String> {
-        let pattern = format!("(?is)^{}$", regex::escape(text).replace("\\*", ".*"));
-        let pattern = Regex::new(&pattern).map_err(|e| e.to_string())?;
-        Ok(Self { number: ah_types::number(text), pattern })
+        cell.any(&|cell| self.matches(cell))
     }
 
-    fn matches(&self, text: &str) -> bool {
-        match (self.number, ah_types::number(text)) {
+    fn matches(&self, cell: &Cell) -> bool {
+        // A missing value is nothing, and the word for it.
+        let text = cell.as_text().unwrap_or_default();
+        let is_alike = |text: &str| match (self.number, ah_types::number(text)) {
             (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
             _ => self.pattern.is_match(text),
-        }
+        };
+        is_alike(text) || cell.missing_word().is_some_and(is_alike)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn condition(text: &str) -> Result<Condition, Error> {
+        let column =
+            Column { index: 0, path: Vec::new(), name: String::new(), categorical: false, decimal: None };
+        Condition::new("where", text, |name| Ok(Column { name: name.to_owned(), ..column }))
+    }
 
     #[test]
     fn a_condition_is_split_at_its_sign() {
@@ -129,9 +114,14 @@ mod tests {
             ("exit code!=0", ("exit code", true, "0")),
             ("error!=", ("error", true, "")),
         ] {
-            assert_eq!(parse("where", text).unwrap(), expected, "{text}");
+            let Condition { column, negated, .. } = condition(text).unwrap();
+            let (name, is_negated, value) = expected;
+            assert_eq!((&*column.name, negated), (name, is_negated), "{text}");
+            assert!(condition(text).unwrap().names(&Cell::Text(value.to_owned())), "{text}");
         }
-        assert!(parse("where", "a").is_err() && parse("where", "=b").is_err());
+        for text in ["a", "=b", "!=b"] {
+            assert!(condition(text).is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -152,7 +142,8 @@ mod tests {
             ("a*b*c", "a1c2b", false),
             ("aa*aa", "aaa", false),
         ] {
-            assert_eq!(Value::new(value).unwrap().matches(text), expected, "{value} {text}");
+            let found = condition(&format!("c={value}")).unwrap().names(&Cell::Text(text.to_owned()));
+            assert_eq!(found, expected, "{value} {text}");
         }
     }
 }

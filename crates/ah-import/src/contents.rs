@@ -10,9 +10,9 @@ use ah_types::log::quote;
 use indexmap::{IndexMap, IndexSet};
 
 use crate::cell::{Cell, NONE, truth};
-use crate::column::Column;
+use crate::column::{Column, positions};
 use crate::condition::SeenValues;
-use crate::doubts::Doubts;
+use crate::doubts::{Doubts, Watched};
 use crate::number;
 use crate::params::ImportParams;
 use crate::roles::Roles;
@@ -45,14 +45,12 @@ pub struct Contents {
     pub doubts: Doubts,
     /// By the text of each condition, what its column has.
     pub conditions: BTreeMap<String, SeenValues>,
-    /// By feature and word, the rows in which the word is read as a missing value.
-    pub missing: BTreeMap<(usize, &'static str), u64>,
     /// The tools that wrote the tables.
     pub tools: IndexSet<String>,
     pub seen: SeenTimes,
     /// The roles of the first table's columns; the features are in the order of each input's text.
     pub roles: Roles,
-    /// The texts of the features, of the choice and of spreadsheets' times, by column.
+    /// The cells of the features, of the choice and of spreadsheets' times, by column.
     pub texts: IndexMap<String, Texts>,
     /// The number of times that are missing.
     pub not_measured: u64,
@@ -145,22 +143,14 @@ impl Contents {
             self.roles = roles.clone();
         }
         roles.same_features(path, &self.roles.features, &params.tables[0])?;
-        let watched = self.doubts.places(&roles.watched);
+        let watched = positions(&mut self.doubts.columns, roles.watched.iter(), Watched::new);
         let may_group = table.may_group && params.decimal.is_none();
         let times = roles.times.iter().map(|time| &time.column).filter(|_| may_group);
         let columns = roles.features.iter().chain(&roles.choice).chain(times);
-        let texts: Vec<(&Column, usize)> = columns
-            .filter(|column| !column.categorical)
-            .map(|column| {
-                let entry = self.texts.entry(column.name.clone());
-                let at = entry.index();
-                entry.or_default();
-                (column, at)
-            })
-            .collect();
-        let conditions = roles.all_conditions();
-        let mut conditions: Vec<SeenValues> =
-            conditions.map(|of| self.conditions.get(&of.text).cloned().unwrap_or_default()).collect();
+        let texts = positions(&mut self.texts, columns, |_| Texts::default());
+        for condition in roles.all_conditions() {
+            self.conditions.entry(condition.text.clone()).or_default();
+        }
         let mut bad_rows = std::mem::take(&mut self.bad_rows);
         let mut take = |Row { number, mut cells }: Row| {
             let is_name = |(cell, name): (&Cell, &String)| {
@@ -173,8 +163,10 @@ impl Contents {
                 return Ok(());
             }
             cells.extend_from_slice(&constants);
-            for (seen, condition) in conditions.iter_mut().zip(roles.all_conditions()) {
-                seen.see(condition, &cells);
+            for condition in roles.all_conditions() {
+                if let Some(seen) = self.conditions.get_mut(&condition.text) {
+                    seen.see(condition, &cells);
+                }
             }
             if !roles.is_wanted(&cells) {
                 self.rows_left_out += 1;
@@ -183,16 +175,9 @@ impl Contents {
             roles.read(&cells, read_row).map_err(|fault| fault.at(path, number.clone()))?;
             let place = (index, number);
             for &(column, at) in &texts {
-                let cell = column.cell(&cells);
-                if let Some(text) = cell.as_text().filter(|_| !cell.is_missing()) {
-                    self.texts[at].see(text, &place, column.decimal, may_group);
-                }
+                self.texts[at].see(column, &cells, &place, may_group);
             }
             self.doubts.see(&cells, &watched, self.rows.len());
-            for (slot, column) in roles.features.iter().enumerate() {
-                let word = column.cell(&cells).missing_word();
-                word.into_iter().for_each(|word| *self.missing.entry((slot, word)).or_default() += 1);
-            }
             self.add(&place, read_row)
         };
         for row in table.rows {
@@ -204,7 +189,6 @@ impl Contents {
             }
         }
         self.bad_rows = bad_rows;
-        self.conditions.extend(roles.all_conditions().map(|of| of.text.clone()).zip(conditions));
         Ok(())
     }
 
@@ -254,14 +238,10 @@ impl Contents {
         for (name, texts) in &self.texts {
             texts.doubt().map_or(Ok(()), |doubt| Err(at(name, doubt)))?;
         }
-        let feature =
-            |Column { name, categorical, .. }: &Column| match self.texts.get(name).filter(|_| !categorical) {
-                Some(texts) => {
-                    let kind = texts.kind().map_err(|fault| at(name, fault))?;
-                    Ok(Feature { kind, ..Feature::numerical(name) })
-                }
-                None => Ok(Feature::categorical(name)),
-            };
+        let feature = |Column { name, .. }: &Column| {
+            let kind = self.texts[name].kind().map_err(|fault| at(name, fault))?;
+            Ok(Feature { kind, ..Feature::numerical(name) })
+        };
         let features: Result<Vec<Feature>, Error> = self.roles.features.iter().map(feature).collect();
         Schema::new(features?).map_err(|e| Error::parameter("features", "each column once", e.to_string()))
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ah_model::shown::{cut, listed, quoted};
 use ah_model::{Error, Fault};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cell::Cell;
@@ -30,7 +30,7 @@ const NO_NUMBER: &str = "NaN";
 /// The values of the columns without a role, row by row.
 #[derive(Debug, Default)]
 pub struct Doubts {
-    columns: Vec<Watched>,
+    pub columns: IndexMap<String, Watched>,
 }
 
 /// How far a time is from the others of its input and its choice.
@@ -44,8 +44,9 @@ pub struct Deviation {
     pub log: f64,
 }
 
+/// The values of a column without a role.
 #[derive(Debug, Default)]
-struct Watched {
+pub struct Watched {
     name: String,
     /// Its words, in small letters.
     words: Vec<String>,
@@ -58,35 +59,15 @@ struct Watched {
 }
 
 impl Doubts {
-    /// Returns the places of a table's columns without a role, each with that of the watched column.
-    pub fn places(&mut self, unused: &[Column]) -> Vec<(usize, usize)> {
-        let place = |column: &Column| {
-            let at = self.columns.iter().position(|known| known.name == column.name).unwrap_or_else(|| {
-                let words = words(&column.name).into_iter().map(str::to_lowercase);
-                let words: Vec<String> = words.collect();
-                let measures_errors = has_word(&words, &WORDS.error_names);
-                self.columns.push(Watched {
-                    name: column.name.clone(),
-                    words,
-                    measures_errors,
-                    ..Watched::default()
-                });
-                self.columns.len() - 1
-            });
-            (column.index, at)
-        };
-        unused.iter().filter(|column| !column.name.is_empty()).map(place).collect()
-    }
-
     /// Sees a row, the `row`-th of all tables.
-    pub fn see(&mut self, cells: &[Cell], places: &[(usize, usize)], row: usize) {
-        for &(cell, at) in places {
+    pub fn see(&mut self, cells: &[Cell], places: &[(&Column, usize)], row: usize) {
+        for &(column, at) in places {
             let watched = &mut self.columns[at];
             if watched.has_many {
                 continue;
             }
             // The runs of one row have a list of states; an odd one counts.
-            let cell = match &cells[cell] {
+            let cell = match column.cell(cells) {
                 Cell::List(list) => list.iter().find(|cell| Some(*cell) != list.first()).or(list.first()),
                 cell => Some(cell),
             };
@@ -111,7 +92,7 @@ impl Doubts {
             let (name, last) = (watched.words.concat(), watched.words.last());
             is_in(&WORDS.devices, &name) || last.is_some_and(|last| is_in(&WORDS.device_endings, last))
         };
-        for watched in self.columns.iter().filter(is_device) {
+        for watched in self.columns.values().filter(is_device) {
             let names: Vec<&String> = watched.values.iter().filter(|value| is_name(value)).collect();
             if names.len() > 1 {
                 let (column, first) = (&watched.name, names[0]);
@@ -133,7 +114,7 @@ impl Doubts {
         let differs = |watched: &Watched| watched.has_many || watched.values.len() > 1;
         let is_count =
             |watched: &Watched| watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
-        let counts = self.columns.iter().filter(move |of| is_total && is_count(of) && differs(of));
+        let counts = self.columns.values().filter(move |of| is_total && is_count(of) && differs(of));
         counts.map(move |Watched { name, .. }| {
             format!("rows differ in {name}: if {} is a total of so many runs, divide it first", quoted(time))
         })
@@ -166,7 +147,7 @@ impl Doubts {
             let is_open = by_column && !watched.has_many && !is_label(&watched.name);
             is_open && (explains(&value) || is_factor(&value))
         };
-        match self.columns.iter().find(matters) {
+        match self.columns.values().find(matters) {
             Some(Watched { name, .. }) => Some(format!(
                 "column {} may change the times of one choice on one input. Is it a part of --choice or --features? Or keep some rows with \
                  --where",
@@ -205,11 +186,17 @@ impl Doubts {
             winners.into_iter().chain(failed)
         };
         let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
-        self.columns.iter().filter(is_open).flat_map(sentences).collect()
+        self.columns.values().filter(is_open).flat_map(sentences).collect()
     }
 }
 
 impl Watched {
+    pub fn new(name: &str) -> Self {
+        let words: Vec<String> = words(name).into_iter().map(str::to_lowercase).collect();
+        let measures_errors = has_word(&words, &WORDS.error_names);
+        Self { name: name.to_owned(), words, measures_errors, ..Self::default() }
+    }
+
     /// Returns the most frequent value.
     fn usual(&self) -> Option<&String> {
         let count = |value: &u8| self.rows.iter().filter(|row| *row == value).count();

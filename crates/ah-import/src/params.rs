@@ -3,9 +3,8 @@
 use ah_model::Error;
 use std::path::PathBuf;
 
-use ah_model::shown::{listed, quoted};
+use ah_model::shown::quoted;
 
-use crate::condition;
 use crate::number::Decimal;
 use crate::unit::Unit;
 
@@ -130,16 +129,6 @@ impl ImportParams {
                 quoted(&self.name),
             );
         }
-        for (field, list) in [("features", &self.features), ("choice", &self.choice), ("time", &self.time)] {
-            Error::require_distinct(field, "column", list, |name| quoted(name))?;
-        }
-        if let Some(name) = self.features.iter().find(|f| self.choice.contains(f) || self.time.contains(f)) {
-            return wrong("features", "columns that are not the choice or its time", quoted(name));
-        }
-        self.constants()?;
-        for (field, list) in [("where", &self.only_where), ("failed_where", &self.failed_where)] {
-            list.iter().try_for_each(|text| condition::parse(field, text).map(drop))?;
-        }
         if self.output.exists() && !self.append {
             let expected = "a new file; write to another one, or add to this one with --append";
             return wrong("output", expected, format!("{}, which exists", self.output.display()));
@@ -149,15 +138,9 @@ impl ImportParams {
 
     /// Names and values of `--set`.
     pub(crate) fn constants(&self) -> Result<Vec<(&str, &str)>, Error> {
-        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        let mut pairs = Vec::new();
         for text in &self.set {
-            let known = |name: &str| self.features.iter().any(|f| f == name);
             match text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
-                Some((name, _)) if known(name) || pairs.iter().any(|(n, _)| *n == name) => {
-                    let features = listed(&self.features);
-                    let expected = format!("a feature besides {features}, once");
-                    return Err(Error::parameter("set", expected, quoted(name)));
-                }
                 Some(pair) => pairs.push(pair),
                 None => return Err(Error::parameter("set", "FEATURE=VALUE", quoted(text))),
             }

@@ -113,9 +113,8 @@ impl fmt::Display for ImportReport {
                 writeln!(f, "{kind}: {}", listed(names))?;
             }
         }
-        let unused: Vec<&String> = self.unused.iter().filter(|name| !name.is_empty()).collect();
-        if !unused.is_empty() {
-            writeln!(f, "left out: {}", listed(unused))?;
+        if !self.unused.is_empty() {
+            writeln!(f, "left out: {}", listed(&self.unused))?;
         }
         writeln!(f, "wrote {}", self.log.display())
     }

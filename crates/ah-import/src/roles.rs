@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::column::{Column, is_named};
-use crate::condition::{self, Condition};
+use crate::condition::Condition;
 use crate::named::Named;
 use crate::params::ImportParams;
 use crate::preset::Preset;
@@ -25,7 +25,7 @@ pub struct Roles {
     pub choice: Vec<Column>,
     /// The columns of the times; in a wide table one for each choice.
     pub times: Vec<TimeColumn>,
-    /// The columns without a role, and those of conditions alone.
+    /// The columns with names that have no role but in conditions.
     pub watched: Vec<Column>,
     /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
     pub unit: Option<Column>,
@@ -46,14 +46,13 @@ impl Roles {
             finder.long(&table.preset, &of_features)?
         };
         finder.all("categorical", &params.categorical)?;
-        let [conditions, failed_where] =
-            [("where", &params.only_where), ("failed_where", &params.failed_where)].map(|(field, list)| {
-                list.iter().map(|text| finder.condition(field, text)).collect::<Result<Vec<_>, _>>()
-            });
-        let (conditions, failed_where) = (conditions?, failed_where?);
+        let conditions = finder.conditions("where", &params.only_where)?;
+        let failed_where = finder.conditions("failed_where", &params.failed_where)?;
+        each_once(&[("features", &features), ("choice", &choice), ("time", &times)])?;
         let used = features.iter().chain(&choice).chain(&times).map(|column| column.index);
         let used: FxHashSet<usize> = used.collect();
-        let watched = table.columns.iter().enumerate().filter(|(at, _)| !used.contains(at));
+        let watched = table.columns.iter().enumerate();
+        let watched = watched.filter(|(at, name)| !used.contains(at) && !name.is_empty());
         let watched: Vec<Column> = watched.map(|(index, name)| finder.at(index, name)).collect();
         let unit = watched.iter().filter(|column| names_units(&column.name));
         // Of several, the one whose name is most like that of the times: `primaryMetric.scoreUnit` for `primaryMetric.score`.
@@ -107,6 +106,19 @@ impl Roles {
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
     }
+}
+
+/// Checks that no column has two roles or one role twice, and that no two features have one name.
+fn each_once(roles: &[(&'static str, &Vec<Column>)]) -> Result<(), Error> {
+    let (mut columns, mut features) = (FxHashSet::default(), FxHashSet::default());
+    for (role, column) in roles.iter().flat_map(|(role, columns)| columns.iter().map(move |of| (*role, of))) {
+        let is_new = columns.insert((column.index, &column.path));
+        if !is_new || role == "features" && !features.insert(&column.name) {
+            let expected = "each column once: as a feature, in the choice or as its time";
+            return Err(Error::parameter(role, expected, format!("{} twice", quoted(&column.name))));
+        }
+    }
+    Ok(())
 }
 
 /// The most parts that commas in the name of a column make.
@@ -172,9 +184,9 @@ impl<'a> Finder<'a> {
         Column { index, path: Vec::new(), name: name.to_owned(), categorical, decimal: self.params.decimal }
     }
 
-    fn condition(&self, field: &'static str, text: &str) -> Result<Condition, Error> {
-        let (column, ..) = condition::parse(field, text)?;
-        Condition::new(field, text, self.column(field, column)?)
+    fn conditions(&self, field: &'static str, texts: &[String]) -> Result<Vec<Condition>, Error> {
+        let find = |name: &str| self.column(field, name);
+        texts.iter().map(|text| Condition::new(field, text, find)).collect()
     }
 
     fn all<'n>(
@@ -321,10 +333,6 @@ impl<'a> Finder<'a> {
         if names.len() > 1 && !statistics.is_empty() {
             let expected = "columns of repetitions, not several statistics of them (name one)";
             return Err(Error::parameter("time", expected, listed(statistics)));
-        }
-        if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {
-            let expected = "a column that is not the choice";
-            return Err(Error::parameter("time", expected, quoted(&both.name)));
         }
         Ok((choice, time))
     }

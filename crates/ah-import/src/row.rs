@@ -1,7 +1,7 @@
 //! One row of a table as an input, a choice and its timings.
 
 use ah_model::shown::{listed, quoted};
-use ah_model::{Fault, FeatureKind, fields};
+use ah_model::{Fault, FeatureKind};
 
 use crate::cell::{Cell, truth};
 use crate::column::Column;
@@ -144,6 +144,13 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
         match write(column, cells, "part of the choice", &mut value)? {
             None => {}
             Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(truth(&value)),
+            Some(_) if columns.len() > 1 && (value.contains(['_', '=']) || column.name.contains('=')) => {
+                let expected =
+                    "a key without = and a value without _ and =, as the choice is named KEY=VALUE_KEY=VALUE";
+                let hint = "rename it in the table, or give one column with whole names";
+                let found = quoted(&format!("{}={value}", column.name));
+                return Err(Fault::new(expected, found, hint).in_column(&column.name));
+            }
             Some(_) => {
                 let separator = if name.is_empty() { "" } else { "_" };
                 name.extend([separator, &column.name, "=", truth(&value)]);
@@ -157,22 +164,5 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
         let hint = format!("rename it in the table if it is a name, or {}", fault.hint);
         return Err(Fault { hint, ..fault }.in_column(&names));
     }
-    if columns.len() > 1 { check_structure(columns, cells, name) } else { Ok(()) }
-}
-
-/// Checks that a structured name can be taken apart again.
-fn check_structure(columns: &[Column], cells: &[Cell], name: &str) -> Result<(), Fault> {
-    let present = columns.iter().filter(|column| !column.cell(cells).is_missing());
-    if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
-        return Ok(());
-    }
-    let breaks = |column: &&Column| {
-        let mut text = String::new();
-        let _ = column.cell(cells).write(column.categorical, column.decimal, &mut text);
-        text.contains(['_', '=']) || column.name.contains('=')
-    };
-    let column = columns.iter().find(breaks).unwrap_or(&columns[0]);
-    let expected = "keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE";
-    let hint = "rename it in the table, or give one column with whole names";
-    Err(Fault::new(expected, quoted(name), hint).in_column(&column.name))
+    Ok(())
 }

@@ -1,11 +1,14 @@
 //! The texts of a column, as far as they show whether it holds numbers, and which texts can be read in two ways.
 
+use std::collections::BTreeMap;
+
 use ah_model::shown::quoted;
 use ah_model::{Fault, FeatureKind, RowNumber};
 use indexmap::IndexSet;
 
+use crate::cell::Cell;
 use crate::column::Column;
-use crate::number::{self, Decimal};
+use crate::number;
 
 /// So many different fractions of a column are kept. A column of versions has fewer.
 const MOST_FRACTIONS: usize = 1000;
@@ -25,6 +28,8 @@ pub struct Texts {
     has_whole: bool,
     has_fraction: bool,
     fractions: IndexSet<String>,
+    /// By word, the rows in which it is read as a missing value.
+    pub missing: BTreeMap<&'static str, u64>,
 }
 
 /// Texts of one kind: their number, and the first.
@@ -42,11 +47,17 @@ impl Kind {
 }
 
 impl Texts {
-    /// Sees the text of a row. `may_group`: a spreadsheet may have written it, whose points group digits.
-    pub fn see(&mut self, text: &str, row: &Place, decimal: Option<Decimal>, may_group: bool) {
-        let is_number = match decimal {
+    /// Sees the column's cell in a row. `may_group`: a spreadsheet may have written it, whose points group digits.
+    pub fn see(&mut self, column: &Column, cells: &[Cell], row: &Place, may_group: bool) {
+        let cell = column.cell(cells);
+        if let Some(word) = cell.missing_word() {
+            *self.missing.entry(word).or_default() += 1;
+            return;
+        }
+        let Some(text) = cell.as_text().filter(|_| !column.categorical) else { return };
+        let is_number = match column.decimal {
             None => ah_types::number(text).is_some(),
-            Some(_) => number::read(text, decimal).is_some(),
+            decimal => number::read(text, decimal).is_some(),
         };
         if !is_number {
             self.names.see(text, row);

@@ -33,11 +33,8 @@ impl Contents {
         let mut warnings: Vec<String> = self.assumed_unit().into_iter().collect();
         warnings.extend(self.unfound(params));
         warnings.extend(self.left_out());
-        warnings.extend(self.missing_words());
         warnings.extend(self.limit());
-        warnings.extend(self.numbers_in_names());
-        warnings.extend(self.similar_names());
-        warnings.extend(self.rows_of_statistics());
+        warnings.extend(self.odd_values());
         warnings.extend(self.doubts.validity(&self.fastest_rows(), &self.rows_without_times(), &asked));
         warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
         if let [choice] = &self.roles.choice[..] {
@@ -105,74 +102,47 @@ impl Contents {
         (0..self.rows.len() as u32).filter(|row| !timed.contains(row)).map(|row| row as usize).collect()
     }
 
-    /// Returns a sentence for each feature and word for a missing value, and for the choice. `None` is a name among names.
-    fn missing_words(&self) -> impl Iterator<Item = String> {
-        let of_choice = self.choices.contains(NONE) && !self.roles.is_wide();
-        let of_choice =
-            of_choice.then(|| format!("{NONE} is the name of a choice; an empty cell would be missing"));
-        of_choice.into_iter().chain(self.missing.iter().map(|((slot, word), count)| {
-            let feature = &self.schema.features()[*slot];
-            let name = quoted(&feature.name);
-            match *word == NONE && feature.kind == FeatureKind::Categorical {
-                true => format!(
-                    "{word} is a name in column {name} (rows: {count}); an empty cell would be missing"
-                ),
-                false => {
-                    let word = if word.is_empty() { "an empty cell" } else { word };
-                    format!("{word} is read as missing: column {name} (rows: {count})")
-                }
+    /// Returns sentences about the cells of features and of the choice, column by column.
+    fn odd_values(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let features = self.schema.features().iter().map(|feature| feature.kind);
+        let columns = self.roles.features.iter().zip(features).enumerate();
+        for (slot, (column, kind)) in columns {
+            let name = &column.name;
+            for (word, rows) in &self.texts[name].missing {
+                sentences.push(match *word == NONE && kind == FeatureKind::Categorical {
+                    true => none_is_a_name(name, *rows),
+                    false => {
+                        let word = if word.is_empty() { "an empty cell" } else { word };
+                        format!("{word} is read as missing: column {} (rows: {rows})", quoted(name))
+                    }
+                });
             }
-        }))
-    }
-
-    /// Returns sentences about names of choices and of features that may be one name: they differ in case or in the signs between their
-    /// words. The same for two texts of one number.
-    fn similar_names(&self) -> Vec<String> {
-        let features = 0..self.roles.features.len();
-        let names = features.map(|slot| (&*self.roles.features[slot].name, self.names(slot).collect()));
-        let of_choices = ("the choice", self.choices.iter().map(String::as_str).collect());
-        let similar = |(column, names): (&str, BTreeSet<&str>)| {
-            let mut known: FxHashMap<String, &str> = FxHashMap::default();
-            let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
-            let (a, b) = names.into_iter().find_map(|name| Some((known.insert(plain(name), name)?, name)))?;
-            let [a, b] = [a, b].map(quoted);
-            Some(format!("{a} and {b} are two names in {column}: if they are one, write them alike"))
-        };
+            let names: BTreeSet<&str> = self.names(slot).collect();
+            let statistic = names.iter().find(|name| words::is_statistic(&name.to_lowercase()));
+            sentences.extend(statistic.map(|found| {
+                let condition = quoted(&format!("{name}!={found}"));
+                let found = quoted(found);
+                format!(
+                    "{found} may be a statistic of other rows: if it is no input, give --where {condition}"
+                )
+            }));
+            if names.len() > 3 && names.iter().all(|name| number::is_shape(name) || is_setting(name)) {
+                sentences.push(format!(
+                    "column {name} has numbers inside names, so nothing is learned for other numbers: --name-column {name} \
+                     --name-pattern makes columns of them"
+                ));
+            }
+            sentences.extend(similar(name, names));
+        }
+        if let [choice] = &self.roles.choice[..] {
+            let rows = self.texts[&choice.name].missing.get(NONE);
+            sentences.extend(rows.map(|rows| none_is_a_name(&choice.name, *rows)));
+        }
+        sentences.extend(similar("the choice", self.choices.iter().map(String::as_str).collect()));
         let columns = self.roles.features.iter().chain(&self.roles.choice);
-        let versions = columns.filter_map(|column| self.texts.get(&column.name)?.versions(column));
-        names.chain([of_choices]).filter_map(similar).chain(versions).collect()
-    }
-
-    /// Returns a sentence for each feature with a name that is one of a statistic: the row of a `Total` is no input.
-    fn rows_of_statistics(&self) -> impl Iterator<Item = String> {
-        let found = |slot: usize| {
-            let name = self.names(slot).find(|name| words::is_statistic(&name.to_lowercase()))?;
-            let condition = quoted(&format!("{}!={name}", self.roles.features[slot].name));
-            Some(format!(
-                "{} may be a statistic of other rows: if it is no input, give --where {condition}",
-                quoted(name)
-            ))
-        };
-        (0..self.roles.features.len()).filter_map(found)
-    }
-
-    /// Returns a sentence for each feature whose names are several numbers, or have a number: `64x128`, `(8, 16)`, `bs=64`.
-    fn numbers_in_names(&self) -> impl Iterator<Item = String> {
-        let is_setting = |name: &str| {
-            let (_, value) = name.split_once(['=', ':']).unwrap_or_default();
-            ah_types::number(value).is_some()
-        };
-        let is_shape = move |slot: &usize| {
-            let names: BTreeSet<&str> = self.names(*slot).collect();
-            names.len() > 3 && names.into_iter().all(|name| number::is_shape(name) || is_setting(name))
-        };
-        (0..self.roles.features.len()).filter(is_shape).map(|slot| {
-            let name = &self.roles.features[slot].name;
-            format!(
-                "column {name} has numbers inside names, so nothing is learned for other numbers: --name-column {name} --name-pattern \
-                 makes columns of them"
-            )
-        })
+        sentences.extend(columns.filter_map(|column| self.texts[&column.name].versions(column)));
+        sentences
     }
 
     /// Returns a sentence about rows that give one choice on one input very different times.
@@ -241,4 +211,26 @@ impl Contents {
         }
         self.doubts.explanation(&deviations, deviations.len() - sums.len())
     }
+}
+
+fn none_is_a_name(column: &str, rows: u64) -> String {
+    format!("{NONE} is a name in column {} (rows: {rows}); an empty cell would be missing", quoted(column))
+}
+
+/// Returns whether a name is a number with a name of its own: `bs=64`.
+fn is_setting(name: &str) -> bool {
+    let (_, value) = name.split_once(['=', ':']).unwrap_or_default();
+    ah_types::number(value).is_some()
+}
+
+/// Returns a sentence about two names of a column that differ in case or in the signs between their words: they may be one name.
+fn similar(column: &str, names: BTreeSet<&str>) -> Option<String> {
+    let mut known: FxHashMap<String, &str> = FxHashMap::default();
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    let (a, b) = names.into_iter().find_map(|name| Some((known.insert(plain(name), name)?, name)))?;
+    Some(format!(
+        "{} and {} are two names in {column}: if they are one, write them alike",
+        quoted(a),
+        quoted(b)
+    ))
 }

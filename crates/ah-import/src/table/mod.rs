@@ -36,33 +36,17 @@ fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
     let mut beginning = Vec::new();
     text.by_ref().take(MOST_BEGINNING).read_to_end(&mut beginning).map_err(Error::io(path, "read"))?;
     let text: Box<dyn BufRead> = Box::new(Cursor::new(beginning.clone()).chain(text));
-    let of_tool = || params.tool.as_deref().and_then(Preset::format);
-    let format = match params.format.or_else(of_tool) {
-        Some(format) => format,
-        None if path == Path::new(STANDARD_INPUT) => format_of_text(&beginning),
-        None => format_of(path)?,
-    };
-    // JSON lines may be called .json.
-    let mut lines = beginning.split(|b| *b == b'\n').skip(1);
-    let are_lines = lines.any(|line| line.starts_with(b"{")) && format_of_text(&beginning) == Format::Jsonl;
-    if format == Format::Jsonl || format == Format::Json && params.format.is_none() && are_lines {
-        return json::open_lines(path, text, params);
-    }
-    if format == Format::Json {
-        return json::open_document(path, text, params);
+    let of_tool = params.tool.as_deref().and_then(Preset::format);
+    let format = params.format.or(of_tool).map_or_else(|| format_of(path, &beginning), Ok)?;
+    match format {
+        Format::Jsonl => return json::open_lines(path, text, params),
+        Format::Json => return json::open_document(path, text, params),
+        _ if params.rows.is_some() => return Err(Error::parameter("rows", "tables of JSON", path.display())),
+        _ => {}
     }
     let preset = preset::find(params, |mark| beginning.starts_with(mark.as_bytes()));
-    if format == Format::Csv {
-        // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
-        if params.format.is_none() && beginning.starts_with(b"{") {
-            return json::open_lines(path, text, params);
-        }
-        if params.rows.is_some() {
-            return Err(Error::parameter("rows", "tables of JSON", path.display()));
-        }
-        if preset.is_none() {
-            return delimited::open(path, text, params);
-        }
+    if format == Format::Csv && preset.is_none() {
+        return delimited::open(path, text, params);
     }
     Ok(delimited::open_lines(path, text, preset::found_for(path, params, preset)?))
 }
@@ -81,26 +65,25 @@ fn with_names(path: &Path, mut table: Table, params: &ImportParams) -> Result<Ta
     Ok(table)
 }
 
-/// Returns the format of a text without a name: of JSON, lines if the first one is an object.
-fn format_of_text(beginning: &[u8]) -> Format {
-    let first = beginning.split(|b| *b == b'\n').next().unwrap_or_default();
-    match beginning.first() {
-        Some(b'{') if serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(first).is_ok() => {
-            Format::Jsonl
-        }
-        Some(b'{' | b'[') => Format::Json,
-        _ => Format::Csv,
-    }
-}
-
-/// Returns the format by the ending of a file's name; `.gz` may follow.
-fn format_of(path: &Path) -> Result<Format, Error> {
+/// Returns the format by the ending of a file's name, before `.gz`, and by the beginning of its text: PyTorch writes JSON lines to a .txt, and
+/// cubecl to a .log. In JSON there are lines if the first one is an object.
+fn format_of(path: &Path, beginning: &[u8]) -> Result<Format, Error> {
+    let mut lines = beginning.split(|b| *b == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let is_object = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(first).is_ok();
+    let is_one_object = !lines.any(|line| line.starts_with(b"{"));
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, ending)| ending) {
+        _ if path == Path::new(STANDARD_INPUT) => Ok(match first.first() {
+            Some(b'{') if is_object => Format::Jsonl,
+            Some(b'{' | b'[') => Format::Json,
+            _ => Format::Csv,
+        }),
+        Some("csv" | "tsv" | "tab" | "txt" | "log" | "md") if first.starts_with(b"{") => Ok(Format::Jsonl),
         Some("csv" | "tsv" | "tab" | "txt" | "log" | "md") => Ok(Format::Csv),
-        Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
-        Some("json") => Ok(Format::Json),
+        Some("json") if is_one_object || !is_object => Ok(Format::Json),
+        Some("jsonl" | "ndjson" | "json") => Ok(Format::Jsonl),
         _ => {
             let expected = "a name that ends in .csv, .tsv, .md, .jsonl or .json";
             Err(bad_file(expected, format!("{name:?}")).of_file(path).into())

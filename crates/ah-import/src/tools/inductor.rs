@@ -4,7 +4,6 @@
 
 use ah_model::Fault;
 use ah_model::shown::quoted;
-use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 use super::tool::{NamedRow, part};
@@ -22,7 +21,7 @@ pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault>
         };
         for mut row in part::<Vec<Map<String, Json>>>(&choices)? {
             let choice = match row.get("type").and_then(Json::as_str) {
-                Some("triton") => part::<Template>(&row.clone().into())?.name(),
+                Some("triton") => template(&row)?,
                 // PyTorch's AutoHeuristic calls cuBLAS by its operator.
                 Some("cublas") => "extern_mm".to_owned(),
                 Some(other) => other.to_owned(),
@@ -38,25 +37,17 @@ pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault>
     Ok(rows)
 }
 
-/// The options of a Triton template.
-#[derive(Deserialize)]
-struct Template {
-    #[serde(rename = "BLOCK_M")]
-    m: u64,
-    #[serde(rename = "BLOCK_K")]
-    k: u64,
-    #[serde(rename = "BLOCK_N")]
-    n: u64,
-    num_stages: u64,
-    num_warps: u64,
-}
-
-impl Template {
-    /// Returns the choice's name in PyTorch's AutoHeuristic.
-    fn name(&self) -> String {
-        let Self { m, k, n, num_stages, num_warps } = self;
-        format!("type=triton_BLOCK-M={m}_BLOCK-K={k}_BLOCK-N={n}_numstages={num_stages}_numwarps={num_warps}")
+/// Returns the name of a Triton template in PyTorch's AutoHeuristic, by its options.
+fn template(options: &Map<String, Json>) -> Result<String, Fault> {
+    let mut name = "type=triton".to_owned();
+    for key in ["BLOCK_M", "BLOCK_K", "BLOCK_N", "num_stages", "num_warps"] {
+        let value = options.get(key).and_then(Json::as_u64);
+        let value =
+            value.ok_or_else(|| bad_file(format!("a whole number {key} in each template"), "none"))?;
+        let short = key.replace("BLOCK_", "BLOCK-").replace("num_", "num");
+        name += &format!("_{short}={value}");
     }
+    Ok(name)
 }
 
 /// Returns the whole numbers in text such as `(64, 128)` or `[64, 128]`; none if one part is no number.

@@ -51,7 +51,7 @@ fn misspelt_columns_are_answered_with_the_similar_one() {
     (params.time, params.features) = (names("ms"), Vec::new());
     assert_snapshot!(folder.error(&params), @r#"features: expected the columns that are known when choosing (or --set, or --name-pattern, which makes columns of a name), found none among the columns of timings.csv, which are M, N, dtype, BLOCK_M, num_warps, ms, note"#);
     params.features = names("M,BLOCK_M");
-    assert_snapshot!(folder.error(&params), @r#"features: expected columns that are not the choice or its time, found "BLOCK_M""#);
+    assert_snapshot!(folder.error(&params), @r#"choice: expected each column once: as a feature, in the choice or as its time, found "BLOCK_M" twice"#);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn bad_rows_of_one_kind_are_counted_together() {
 fn values_that_would_break_a_structured_name_are_refused() {
     let folder = Folder::new();
     let params = folder.table("timings.csv", TABLE.replace(",32,4,", ",row_major,4,"));
-    assert_snapshot!(folder.error(&params), @r#"timings.csv:3: column "BLOCK_M": expected keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE, found "BLOCK_M=row_major_num_warps=4"; rename it in the table, or give one column with whole names"#);
+    assert_snapshot!(folder.error(&params), @r#"timings.csv:3: column "BLOCK_M": expected a key without = and a value without _ and =, as the choice is named KEY=VALUE_KEY=VALUE, found "BLOCK_M=row_major"; rename it in the table, or give one column with whole names"#);
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn flags_that_do_not_fit_together() {
     tables: expected at least one table, found none
     name: expected the name of the decision in one line, for example my_gemm, found ""
     name: expected the name of the decision in one line, for example my_gemm, found "a\nb"
-    set: expected a feature besides M, N, dtype, once, found "M"
+    features: expected each column once: as a feature, in the choice or as its time, found "M" twice
     set: expected FEATURE=VALUE, found "n"
-    features: expected each column once, found "M" twice
-    time: expected a column that is not the choice, found "BLOCK_M"
+    features: expected each column once: as a feature, in the choice or as its time, found "M" twice
+    time: expected each column once: as a feature, in the choice or as its time, found "BLOCK_M" twice
     features: expected other names than those of the log's own columns; rename it in the table, found "feedback"
     rows: expected tables of JSON, found timings.csv
     "#);

@@ -55,7 +55,7 @@ fn a_choice_may_be_named_none() {
     let (rows, warnings) = read(&folder, &long(&folder, "n,way,ms\n1,None,2\n1,gzip,3\n"));
     assert_eq!(
         (rows.as_str(), warnings.as_str()),
-        ("1,None,2; 1,gzip,3", "None is the name of a choice; an empty cell would be missing")
+        ("1,None,2; 1,gzip,3", "None is a name in column \"way\" (rows: 1); an empty cell would be missing")
     );
     for (word, found) in [("NA", "NA"), ("", "nothing"), ("null", "null")] {
         let said = error(&folder, &long(&folder, &format!("n,way,ms\n1,{word},2\n")));

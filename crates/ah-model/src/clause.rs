@@ -1,7 +1,5 @@
 //! The conditions of a path through a tree, in the words of the tools and of generated code.
 
-use std::collections::BTreeSet;
-
 use crate::tree::{MISSING, Test, contains};
 
 /// A path's condition on one feature.
@@ -65,7 +63,7 @@ impl<'t> Clause<'t> {
     /// Returns the set of categories in words: `float16`, `not float16`, `in {int4, int8}`, `not in {int4, int8}`.
     fn set(&self, known: &[String], shown: fn(&str) -> String) -> String {
         let is_in = |set: &&[String], category: &String| contains(set, category);
-        let (held, excluded): (BTreeSet<&String>, BTreeSet<&String>) = known.iter().partition(|category| {
+        let (held, excluded): (Vec<&String>, Vec<&String>) = known.iter().partition(|category| {
             self.inside.iter().all(|set| is_in(set, category))
                 && !self.outside.iter().any(|set| is_in(set, category))
         });

@@ -70,9 +70,8 @@ pub fn similarity(a: &str, b: &str) -> f64 {
         }
     }
     let in_b: Vec<usize> = partners.into_iter().flatten().collect();
-    let mut in_a = in_b.clone();
-    in_a.sort_unstable();
-    let moved = in_a.iter().zip(&in_b).filter(|(at, other)| a[**at] != a[**other]).count();
+    let in_a = (0..a.len()).filter(|at| in_b.contains(at));
+    let moved = in_a.zip(&in_b).filter(|(at, other)| a[*at] != a[**other]).count();
     let (common, moved) = (in_b.len() as f64, (moved / 2) as f64);
     if common == 0.0 {
         return f64::from(u8::from(a.is_empty() && b.is_empty()));

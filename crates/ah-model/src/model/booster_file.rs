@@ -63,7 +63,7 @@ impl BoostersFile {
 
 /// Returns the JSON text of a model's boosters.
 pub(super) fn print(model: &Model) -> String {
-    let columns: Vec<&Column> = model.booster_columns().into_iter().collect();
+    let columns = model.booster_columns();
     let column = |column: &&Column| {
         let feature = &model.features.all().features()[column.slot].name;
         let names: Vec<&String> =

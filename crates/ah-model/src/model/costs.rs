@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::precondition::Precondition;
+use super::tree_file::map;
 use crate::expr::{self, Expr, Type};
 use crate::feature::{Feature, Schema};
 use crate::row::Row;
@@ -121,7 +122,7 @@ impl Costs {
     pub(super) fn to_file(&self, choices: &[String]) -> CostsFile {
         let class = |class: &CostClass| ClassFile {
             when: class.condition.as_ref().map(|when| when.expression.clone()),
-            rows: choices.iter().cloned().zip(class.rows.iter().cloned()).collect(),
+            rows: map(choices.iter().cloned().zip(class.rows.iter().cloned())),
         };
         CostsFile {
             parameters: self.parameters.clone(),

@@ -1,7 +1,5 @@
 //! Decides by a model, by its [`Tables`]. What the tables are made of, and what they compute on an input, is here too.
 
-use std::collections::BTreeSet;
-
 use ah_decide::Rule;
 
 use super::data::Model;
@@ -10,7 +8,7 @@ use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::math::log2;
 use crate::row::Row;
-use crate::tree::{Column, Tree, contains};
+use crate::tree::{Column, Test, Tree, contains};
 use crate::unsure::Unsure;
 
 impl Model {
@@ -113,8 +111,16 @@ impl Model {
     }
 
     /// Returns the values that the boosters compare, sorted.
-    pub fn booster_columns(&self) -> BTreeSet<&Column> {
-        self.boosters.iter().flat_map(Tree::tests).map(|test| &test.column).collect()
+    pub fn booster_columns(&self) -> Vec<&Column> {
+        Self::columns(self.boosters.iter().flat_map(Tree::tests))
+    }
+
+    /// Returns the values that these tests compare, sorted.
+    pub(super) fn columns<'t>(tests: impl Iterator<Item = &'t Test>) -> Vec<&'t Column> {
+        let mut columns: Vec<&Column> = tests.map(|test| &test.column).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
     }
 }
 

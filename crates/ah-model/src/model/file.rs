@@ -11,7 +11,7 @@ use super::costs::CostsFile;
 use super::data::{Model, Promise, Provenance};
 use super::precondition::Precondition;
 use super::purpose::Purpose;
-use super::tree_file::{self, NodeFile, slot};
+use super::tree_file::{self, NodeFile, map, slot};
 use super::tree_text;
 use crate::artefact;
 use crate::choice::ChoiceId;
@@ -106,7 +106,7 @@ impl Model {
             optimization: self.optimization.clone(),
             features: self.features.base().features().to_vec(),
             derived: self.features.derived().iter().map(|(d, _)| d.clone()).collect(),
-            categories: categories.map(|(slot, c)| (slot_name(slot), c.clone())).collect(),
+            categories: map(categories.map(|(slot, c)| (slot_name(slot), c.clone()))),
             missing: self.missing.iter().map(|&slot| slot_name(slot)).collect(),
             precondition: self.precondition.as_ref().map(|p| p.expression.clone()),
             device: self.device.clone(),
@@ -114,7 +114,7 @@ impl Model {
             device_capa: self.device_capa,
             choices: self.choices.clone(),
             fallback: self.fallback.map(choice),
-            eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
+            eligible: map(self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone()))),
             promise: self.promise.clone(),
             purpose: self.purpose.clone(),
             costs: self.costs.as_ref().map(|costs| costs.to_file(&self.choices)),
@@ -204,7 +204,7 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
         .eligible
         .into_iter()
         .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?)));
-    let eligible = eligible.collect::<Result<_, String>>()?;
+    let eligible = map(eligible.collect::<Result<Vec<_>, String>>()?);
     let fallback = file.fallback.map(|name| choice(&name).map_err(|e| format!("fallback: {e}")));
     let costs = file.costs.map(|costs| costs.resolve(features.base(), &file.choices)).transpose();
     let tree = tree_file::resolve(file.tree, &features)?;

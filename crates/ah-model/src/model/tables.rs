@@ -99,9 +99,7 @@ pub struct Reached<'t> {
 impl Tables {
     /// Lays out the tables of a model, which must be [valid](Model::validate).
     pub fn new(model: &Model) -> Self {
-        let mut columns: Vec<&Column> = model.tests().map(|test| &test.column).collect();
-        columns.sort_unstable();
-        columns.dedup();
+        let columns = Model::columns(model.tests());
         let mut numbers = Vec::new();
         let mut ends = Vec::new();
         let mut rankings = Vec::new();
@@ -256,17 +254,17 @@ impl BoosterTables {
         let mut by_column = vec![Vec::new(); columns.len()];
         let at = |test: &Test| columns.partition_point(|other| **other < test.column);
         for test in model.boosters.iter().flat_map(Tree::tests) {
-            by_column[at(test)].push(test.threshold);
+            let of_column: &mut Vec<f64> = &mut by_column[at(test)];
+            let place = of_column.partition_point(|other| *other < test.threshold);
+            // -0 and 0 are one threshold.
+            if of_column.get(place) != Some(&test.threshold) {
+                of_column.insert(place, test.threshold);
+            }
         }
         let (mut all, parts) = (Self::default(), model.choices.len().div_ceil(LANES));
         // By column: the row of masks of the values that none of its thresholds is below.
         let mut first = vec![0; columns.len()];
-        for (at, thresholds) in
-            by_column.iter_mut().enumerate().filter(|(_, of_column)| !of_column.is_empty())
-        {
-            thresholds.sort_unstable_by(f64::total_cmp);
-            // -0 and 0 are one threshold.
-            thresholds.dedup();
+        for (at, thresholds) in by_column.iter().enumerate().filter(|(_, of_column)| !of_column.is_empty()) {
             first[at] = all.thresholds.len() + all.columns.len();
             all.thresholds.extend_from_slice(thresholds);
             all.columns.push((at as u16, all.thresholds.len() as u16));

@@ -1,6 +1,6 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use ah_decide::{BLOCK, LEAF, MOST_LEAVES, Masks};
 
@@ -39,7 +39,7 @@ fn validate(model: &Model) -> Result<(), String> {
         costs.validate(model.choices.len(), leaves).map_err(|problem| format!("costs: {problem}"))?;
     }
     validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
-    let columns = model.tests().map(|test| &test.column).collect::<BTreeSet<_>>().len();
+    let columns = Model::columns(model.tests()).len();
     ensure!(
         columns < usize::from(LEAF),
         "expected fewer than {LEAF} tested features and sets, found {columns}"
@@ -161,9 +161,11 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
             "booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"
         );
     }
+    let columns = model.booster_columns();
     let tests = model.boosters.iter().flat_map(Tree::tests);
-    let thresholds: BTreeSet<_> = tests.map(|test| (&test.column, test.threshold.to_bits())).collect();
-    let rows = thresholds.len() + model.booster_columns().len();
+    let place = |test: &Test| columns.partition_point(|other| **other < test.column);
+    let thresholds: HashSet<_> = tests.map(|test| (place(test), test.threshold.to_bits())).collect();
+    let rows = thresholds.len() + columns.len();
     let bytes = rows * count.div_ceil(BLOCK) * size_of::<Masks>();
     ensure!(
         bytes <= MOST_MASK_BYTES,

@@ -40,8 +40,7 @@ pub struct Contents {
     pub rows: Vec<TableRow>,
     pub bad_rows: Tally,
     pub rows_left_out: u64,
-    /// The first rows that repeat the line of names, and the number of all.
-    pub repeated_names: (Vec<String>, usize),
+    pub repeated_names: Tally,
     pub doubts: Doubts,
     /// By the text of each condition, what its column has.
     pub conditions: BTreeMap<String, SeenValues>,
@@ -60,8 +59,7 @@ pub struct Contents {
 pub struct TableRow {
     pub table: u32,
     pub input: u32,
-    /// Negative in a file without lines.
-    pub number: i64,
+    pub number: u64,
 }
 
 /// One time, by the positions of its row and its choice.
@@ -87,25 +85,18 @@ impl Contents {
         let too_little = |what: &str, hint: &str| {
             Err(Error::TooLittle(format!("{}: {what}; {hint}", params.tables[0].display())))
         };
+        let (bad, left) = (contents.bad_rows.count(), contents.rows_left_out);
+        if contents.rows.is_empty() && bad > 0 {
+            let what = format!("all rows were skipped (rows: {bad}), for example {}", contents.bad_rows);
+            return too_little(&what, "fix them, or name other columns");
+        }
+        if contents.rows.is_empty() && left > 0 {
+            let hint = contents.unfound(params).into_iter().next();
+            let what = format!("no row fulfils --where (rows: {left})");
+            return too_little(&what, hint.as_deref().unwrap_or("look at the columns of --where"));
+        }
         if contents.rows.is_empty() {
-            let bad = contents.bad_rows.count();
-            return match (bad, contents.rows_left_out) {
-                (0, 0) => too_little("the table has no rows to import", "measure some inputs first"),
-                (0, left) => {
-                    let texts: Vec<&str> = contents.roles.conditions.iter().map(|of| &*of.text).collect();
-                    let conditions = format!("no row has {} (rows: {left})", texts.join(" and "));
-                    let unfound = contents.unfound(params).into_iter().next();
-                    too_little(
-                        &conditions,
-                        &unfound.unwrap_or_else(|| "look at the columns of --where".to_owned()),
-                    )
-                }
-                _ => {
-                    let what =
-                        format!("all rows were skipped (rows: {bad}), for example {}", contents.bad_rows);
-                    too_little(&what, "fix them, or name other columns")
-                }
-            };
+            return too_little("the table has no rows to import", "measure some inputs first");
         }
         if params.device.is_none() && params.device_capa.is_none() {
             contents.doubts.one_device(&params.tables[0])?;
@@ -157,9 +148,8 @@ impl Contents {
                 cell.as_text().unwrap_or_default().eq_ignore_ascii_case(name)
             };
             if cells.iter().zip(&table.columns).all(is_name) {
-                self.repeated_names.0.truncate(2);
-                self.repeated_names.0.push(format!("{}:{}", path.display(), number.get()));
-                self.repeated_names.1 += 1;
+                let fault = Fault::new("values", "the names of the columns", "the row is left out");
+                self.repeated_names.add(&fault.at(path, number));
                 return Ok(());
             }
             cells.extend_from_slice(&constants);
@@ -200,10 +190,8 @@ impl Contents {
             known.unwrap_or_else(|| names.insert_full(name.clone()).0) as u32
         };
         let row = self.rows.len() as u32;
-        let line = matches!(number, RowNumber::Line(_));
-        let number = number.get() as i64 * if line { 1 } else { -1 };
         let input = number_of(&mut self.inputs, &read.input);
-        self.rows.push(TableRow { table: *table as u32, input, number });
+        self.rows.push(TableRow { table: *table as u32, input, number: number.get() });
         for (name, timings) in &read.choices {
             let times = || timings.iter().flatten().copied();
             self.not_measured += (timings.len() - times().count()) as u64;
@@ -285,12 +273,10 @@ impl Contents {
         // Beside other names, `true` is a name.
         let is_truth = |slot: usize| self.names(slot).all(|name| ["True", "False"].contains(&truth(name)));
         let truths: Vec<bool> = (0..self.roles.features.len()).map(is_truth).collect();
-        let schema_kind = |slot: usize| self.schema.features()[slot].kind;
         self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
             let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
-            let missing = |slot: usize| texts[slot] == NONE && schema_kind(slot) == FeatureKind::Numerical;
             let text = |&slot: &usize| match texts[slot] {
-                _ if missing(slot) => "",
+                NONE if self.schema.features()[slot].kind == FeatureKind::Numerical => "",
                 text if truths[slot] => truth(text),
                 text => text,
             };

@@ -166,24 +166,10 @@ impl Doubts {
             let usual = watched.usual();
             let is_bad_state = |value: &String| !watched.is_good(value).unwrap_or(Some(value) == usual);
             let is_about = watched.is_about_validity() && watched.values.len() > 1;
-            let winners = watched.rows_with(fastest, |value| is_about && is_bad_state(value));
-            let winners = winners.map(|(values, inputs, flag)| {
-                format!(
-                    "{values} in rows with the least time of their input (inputs: {inputs}). If such rows failed, give --failed-where {}; \
-                     if they are no measurements, --where {}",
-                    shell(&flag),
-                    shell(&flag.replacen('=', "!=", 1))
-                )
-            });
-            let failed = watched.rows_with(untimed, |value| is_bad(value));
-            let failed = failed.map(|(values, rows, flag)| {
-                format!(
-                    "{values} in rows without a time, which count as not measured (rows: {rows}). If the choice failed there, give \
-                     --failed-where {}",
-                    shell(&flag)
-                )
-            });
-            winners.into_iter().chain(failed)
+            let what = "with the least time of their input (inputs";
+            let winners = watched.bad_rows(fastest, what, |value| is_about && is_bad_state(value));
+            let what = "without a time, which count as not measured (rows";
+            winners.into_iter().chain(watched.bad_rows(untimed, what, |value| is_bad(value)))
         };
         let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
         self.columns.values().filter(is_open).flat_map(sentences).collect()
@@ -203,15 +189,22 @@ impl Watched {
         self.values.get_index((0..self.values.len() as u8).max_by_key(count)?.into())
     }
 
-    /// Returns which values these rows have that are bad, in words, their number, and the flag for the first.
-    fn rows_with(&self, rows: &[usize], is_bad: impl Fn(&String) -> bool) -> Option<(String, usize, String)> {
+    /// Returns a sentence about the bad values that these rows have. `what` describes the rows, up to their number.
+    fn bad_rows(&self, rows: &[usize], what: &str, is_bad: impl Fn(&String) -> bool) -> Option<String> {
         let values = rows.iter().filter_map(|row| self.values.get_index((*self.rows.get(*row)?).into()));
         let bad: Vec<&String> = values.filter(|value| is_bad(value)).collect();
         let flag = format!("{}={}", self.name, bad.first()?);
         let mut names: Vec<String> = bad.iter().map(|value| quoted(value)).collect();
         names.sort();
         names.dedup();
-        Some((format!("column {} is {}", quoted(&self.name), names.join(" or ")), bad.len(), flag))
+        Some(format!(
+            "column {} is {} in rows {what}: {}). If such rows failed, give --failed-where {}; if they are no measurements, --where {}",
+            quoted(&self.name),
+            names.join(" or "),
+            bad.len(),
+            shell(&flag),
+            shell(&flag.replacen('=', "!=", 1))
+        ))
     }
 
     /// Returns the state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.

@@ -49,7 +49,7 @@ pub use unit::Unit;
 /// [`Error`] with the file, the row and the column.
 pub fn import(params: &ImportParams) -> Result<ImportReport, Error> {
     params.check()?;
-    params.tool.as_deref().map_or(Ok(()), preset::check)?;
+    params.tool.as_deref().map(preset_text).transpose()?;
     let contents = contents::Contents::read(params)?;
     let warnings = log::write(params, &contents)?;
     let mut report = ImportReport::new(&contents, params);

@@ -36,6 +36,7 @@ pub fn write(params: &ImportParams, contents: &Contents) -> Result<Option<String
 
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Error> {
     let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
+    let there = params.device.as_deref().map(read_metadata).transpose()?;
     let mut metadata = Metadata {
         name: params.name.clone(),
         shared_memory: params.shared_memory,
@@ -46,27 +47,21 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Erro
         choices: None,
         collection: None,
     };
-    let tool = concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned();
-    if let Some(path) = &params.device {
-        // Only the device in that log's metadata is true of the tables.
-        let there = read_metadata(path)?;
+    let mut collection = Collection {
+        format: LOG_FORMAT,
+        tool: concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned(),
+        rates: contents.seen.first.as_ref().and_then(Quantity::unknown_amount),
+        ..Collection::default()
+    };
+    // Only the device in that log's metadata is true of the tables.
+    if let Some(there) = there {
         (metadata.device_capa, metadata.shared_memory) = (there.device_capa, there.shared_memory);
-        metadata.collection = there.collection.map(|there| Collection {
-            format: LOG_FORMAT,
-            device: there.device,
-            decision_ns: there.decision_ns,
-            tool: tool.clone(),
-            ..Collection::default()
-        });
+        if let Some(there) = there.collection {
+            (collection.device, collection.decision_ns) = (there.device, there.decision_ns);
+            metadata.collection = Some(collection);
+            return Ok(metadata);
+        }
     }
-    let first = contents.seen.first.as_ref();
-    if let Some(rates) = first.and_then(Quantity::unknown_amount) {
-        let collection = metadata.collection.get_or_insert_with(|| Collection {
-            format: LOG_FORMAT,
-            tool,
-            ..Collection::default()
-        });
-        collection.rates = Some(rates);
-    }
+    metadata.collection = collection.rates.is_some().then_some(collection);
     Ok(metadata)
 }

@@ -67,20 +67,12 @@ pub fn names() -> Vec<String> {
 /// # Errors
 /// [`Error::Parameter`] for another name.
 pub fn text(tool: &str) -> Result<&'static str, Error> {
-    check(tool)?;
-    Ok(FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8()).unwrap_or_default())
-}
-
-/// Checks the name of a tool.
-pub fn check(tool: &str) -> Result<(), Error> {
-    let names = names();
-    match names.iter().any(|name| name == tool) {
-        true => Ok(()),
-        false => {
-            let found = format!("{}{}", quoted(tool), did_you_mean(tool, &names));
-            Err(Error::parameter("tool", format!("one of {}", listed(&names)), found))
-        }
-    }
+    let text = FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8());
+    text.ok_or_else(|| {
+        let names = names();
+        let found = format!("{}{}", quoted(tool), did_you_mean(tool, &names));
+        Error::parameter("tool", format!("one of {}", listed(&names)), found)
+    })
 }
 
 /// Returns the preset of `--tool`, or else the only one, if the file has all its marks.

@@ -67,13 +67,10 @@ impl Rate {
         if let Some(amount) = word.strip_suffix("ps").filter(|amount| is_counted(amount)) {
             return rate(amount);
         }
-        for (end, amount) in [("flops", "flop"), ("flop", "flop"), ("ops", "op"), ("hz", "Hz")] {
-            if let Some(start) = lower.strip_suffix(end)
-                && prefix(start).is_some()
-                && (end != "flop" || !start.is_empty())
-            {
-                return rate(&format!("{start}{amount}"));
-            }
+        let is_flop = lower.len() > 4 && lower.ends_with("flop");
+        let is_rate = is_flop || ["flops", "ops", "hz"].iter().any(|end| lower.ends_with(end));
+        if is_rate && known_amount(word).is_some() {
+            return rate(word);
         }
         let has_prefix = |end: &String| lower.strip_suffix(end.as_str()).and_then(prefix).is_some();
         WORDS.rates.iter().any(has_prefix).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()

@@ -218,15 +218,25 @@ impl<'a> Finder<'a> {
                     let at = column.find(start).filter(|at| *at == 0 || column[..*at].ends_with('.'))?;
                     column[at + start.len()..].strip_suffix(end)
                 };
-                let parts = self
-                    .columns
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(index, column)| Some((index, part(column)?)));
-                parts.map(|(index, part)| self.at(index, part)).collect()
+                let columns = self.columns.iter().enumerate();
+                columns.filter_map(|(index, column)| Some(self.at(index, part(column)?))).collect()
             }
         });
         columns.collect()
+    }
+
+    /// Returns the columns that a flag names, else those of the tool that are free.
+    fn given(
+        &self,
+        field: &'static str,
+        names: &[String],
+        of_tool: &IndexSet<String>,
+        is_free: impl Fn(&Column) -> bool,
+    ) -> Result<Vec<Column>, Error> {
+        if !names.is_empty() {
+            return self.all(field, names);
+        }
+        Ok(self.by_default(of_tool).into_iter().filter(is_free).collect())
     }
 
     fn missing(&self, field: &'static str, expected: &str) -> Error {
@@ -243,23 +253,14 @@ impl<'a> Finder<'a> {
 
     fn features(&self, preset: &Preset) -> Result<Vec<Column>, Error> {
         let constants = self.params.constants()?;
-        let is_free = |name: &str| !constants.iter().any(|(set, _)| *set == name);
-        let mut features = match self.params.features.is_empty() {
-            true => self.by_default(&preset.features),
-            false => self.all("features", &self.params.features)?,
+        let choice = self.all("choice", &self.params.choice).unwrap_or_default();
+        let is_free = |column: &Column| {
+            let is_set = constants.iter().any(|(name, _)| *name == column.name);
+            !is_set && !choice.iter().any(|of| of.index == column.index)
         };
-        if self.params.features.is_empty() {
-            let choice = self.all("choice", &self.params.choice).unwrap_or_default();
-            let choice: FxHashSet<usize> = choice.into_iter().map(|column| column.index).collect();
-            features.retain(|column| !choice.contains(&column.index) && is_free(&column.name));
-        }
+        let mut features = self.given("features", &self.params.features, &preset.features, is_free)?;
         let constants = constants.iter().enumerate();
-        features.extend(
-            constants.map(|(at, (name, _))| Column {
-                categorical: false,
-                ..self.at(self.columns.len() + at, name)
-            }),
-        );
+        features.extend(constants.map(|(at, (name, _))| self.at(self.columns.len() + at, name)));
         if features.is_empty() {
             let expected = "the columns that are known when choosing (or --set, or --name-pattern, which makes columns of a \
                             name)";
@@ -275,32 +276,31 @@ impl<'a> Finder<'a> {
     /// Returns a column a choice: the named ones, else all that are no features. A column without a name is
     /// the index that pandas writes.
     fn wide(&self, of_features: &FxHashSet<usize>) -> Result<Vec<Column>, Error> {
+        if !self.params.choice.is_empty() {
+            return self.all("choice", &self.params.choice);
+        }
         let others = self.columns.iter().enumerate().filter(|(at, name)| {
             !of_features.contains(at) && !name.is_empty() && !name.starts_with("__index_level_")
         });
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
-        let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
         let statistics = words::statistics_of_one(&others);
-        let repetitions = words::repetitions(&others);
         // A count or a ratio is no time, nor is the number of a row, or a feature that was forgotten.
         let is_other =
             |name: &&String| words::is_label(name) || matches!(Named::of(name), Named::Question(_));
         let odd: Vec<&String> = others.iter().filter(is_other).collect();
-        if self.params.choice.is_empty() && !(statistics.is_empty() && odd.is_empty() && !repetitions) {
-            let found = match &statistics[..] {
-                [] if repetitions => {
-                    format!("what may be repetitions: {} (then write a row for each)", listed(&others))
-                }
-                [] => format!("what may be no choices: {}", listed(odd)),
-                statistics => format!("statistics of one: {}", listed(statistics)),
-            };
-            let expected = "a column of times for each choice (name these with --choice)";
-            return Err(Error::parameter("wide", expected, found));
-        }
-        if names.is_empty() {
+        let found = if others.is_empty() {
             return Err(self.missing("wide", "columns of times besides the features"));
-        }
-        self.all("choice", names)
+        } else if !statistics.is_empty() {
+            format!("statistics of one: {}", listed(statistics))
+        } else if words::repetitions(&others) {
+            format!("what may be repetitions: {} (then write a row for each)", listed(&others))
+        } else if !odd.is_empty() {
+            format!("what may be no choices: {}", listed(odd))
+        } else {
+            return self.all("choice", &others);
+        };
+        let expected = "a column of times for each choice (name these with --choice)";
+        Err(Error::parameter("wide", expected, found))
     }
 
     /// Returns a row a timing: the columns of the choice, and of the times.
@@ -309,25 +309,18 @@ impl<'a> Finder<'a> {
         preset: &Preset,
         of_features: &FxHashSet<usize>,
     ) -> Result<(Vec<Column>, Vec<Column>), Error> {
-        let mut choice = self.all("choice", &self.params.choice)?;
-        if choice.is_empty() {
-            choice = self.by_default(&preset.choice);
-            choice.retain(|column| !of_features.contains(&column.index));
-        }
+        let is_free = |column: &Column| !of_features.contains(&column.index);
+        let choice = self.given("choice", &self.params.choice, &preset.choice, is_free)?;
         if choice.is_empty() {
             let expected =
                 "the columns that make up the choice, or --wide where each choice has a column of times";
             return Err(self.missing("choice", expected));
         }
-        let time = match (&self.params.time[..], &preset.time[..]) {
-            ([], []) => return Err(self.missing("time", "the column of the times")),
-            ([], known) => {
-                let column = known.iter().find_map(|name| self.column("time", name).ok());
-                let expected = || format!("the column of the times ({})", listed(known));
-                vec![column.ok_or_else(|| self.missing("time", &expected()))?]
-            }
-            (named, _) => self.all("time", named)?,
-        };
+        let mut time = self.all("time", &self.params.time)?;
+        if time.is_empty() {
+            let known = preset.time.iter().find_map(|name| self.column("time", name).ok());
+            time = vec![known.ok_or_else(|| self.missing("time", "the column of the times"))?];
+        }
         let names: Vec<&String> = time.iter().map(|column| &column.name).collect();
         let statistics = words::statistics_of_one(names.iter().copied());
         if names.len() > 1 && !statistics.is_empty() {

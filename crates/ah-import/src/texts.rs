@@ -101,19 +101,16 @@ impl Texts {
     /// The first odd row, where some texts are numbers and others are names.
     pub fn kind(&self) -> Result<FeatureKind, (&Place, Fault)> {
         let (numbers, names) = (self.numbers.count, self.names.count);
-        match (&self.numbers.first, &self.names.first, &self.odd.first) {
-            (Some(_), None, _) => Ok(FeatureKind::Numerical),
-            (Some(_), Some((row, text)), _) if names <= numbers => {
-                Err((row, odd(text, format!("a number, as in {numbers} other rows"))))
+        let ((row, text), expected) = match (&self.numbers.first, &self.names.first, &self.odd.first) {
+            (Some(_), None, _) => return Ok(FeatureKind::Numerical),
+            (Some(_), Some(name), _) if names <= numbers => {
+                (name, format!("a number, as in {numbers} other rows"))
             }
-            (Some((row, text)), Some(_), _) => {
-                Err((row, odd(text, format!("a name, as in {names} other rows"))))
-            }
-            (None, _, Some((row, text))) if 10 * self.odd.count >= 9 * names => {
-                Err((row, odd(text, "a number".to_owned())))
-            }
-            _ => Ok(FeatureKind::Categorical),
-        }
+            (Some(number), Some(_), _) => (number, format!("a name, as in {names} other rows")),
+            (None, _, Some(name)) if 10 * self.odd.count >= 9 * names => (name, "a number".to_owned()),
+            _ => return Ok(FeatureKind::Categorical),
+        };
+        Err((row, odd(text, expected)))
     }
 
     /// Returns a sentence about two texts that are one number, as `1.1` and `1.10`: they may be versions.

@@ -164,29 +164,25 @@ impl TimeRules {
                 )
             }
         };
-        let mut fault = bad_row(expected, cell.shown());
-        match cell.as_text() {
-            Some(text) if Quantity::of_unit(text).is_some() || is_time(text) => {
-                fault.hint = "remove this row of names or units, and give --unit; below names in another order, split the file".to_owned();
-            }
-            Some(text) if number::is_localized(text) || number::is_localized(split_unit(text).0) => {
-                fault.hint = number::HINT.to_owned();
-            }
-            Some(text)
-                if text.starts_with(char::is_alphabetic) || number::read(text, self.decimal).is_some() =>
-            {
-                let failed = quoted(&format!("--failed={text}"));
-                let is_zero = number::read(text, self.decimal) == Some(0.0);
-                let rounded = if is_zero {
-                    " (a time that was rounded to 0 is none: write half of the last digit)"
-                } else {
-                    ""
-                };
-                fault.hint = format!("give {failed} if the choice failed here{rounded}, or {}", fault.hint);
-            }
-            _ => {}
-        }
-        fault
+        let fault = bad_row(expected, cell.shown());
+        let text = cell.as_text().unwrap_or_default();
+        let number = number::read(text, self.decimal);
+        let hint = if Quantity::of_unit(text).is_some() || is_time(text) {
+            "remove this row of names or units, and give --unit; below names in another order, split the file"
+                .to_owned()
+        } else if number::is_localized(text) || number::is_localized(split_unit(text).0) {
+            number::HINT.to_owned()
+        } else if text.starts_with(char::is_alphabetic) || number.is_some() {
+            let failed = quoted(&format!("--failed={text}"));
+            let rounded = match number {
+                Some(0.0) => " (a time that was rounded to 0 is none: write half of the last digit)",
+                _ => "",
+            };
+            format!("give {failed} if the choice failed here{rounded}, or {}", fault.hint)
+        } else {
+            return fault;
+        };
+        Fault { hint, ..fault }
     }
 }
 

@@ -63,14 +63,9 @@ impl Contents {
 
     /// Returns sentences about rows that were not read.
     fn left_out(&self) -> impl Iterator<Item = String> {
-        let bad_rows = self.bad_rows.count();
-        let bad =
-            (bad_rows > 0).then(|| format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));
-        let (first, count) = &self.repeated_names;
-        let repeated = (*count > 0).then(|| {
-            format!("rows that repeat the line of names are left out (rows: {count}): {}", listed(first))
-        });
-        bad.into_iter().chain(repeated)
+        let kinds = [("bad rows skipped", &self.bad_rows), ("repeated lines of names", &self.repeated_names)];
+        let found = kinds.into_iter().filter(|(_, rows)| rows.count() > 0);
+        found.map(|(kind, rows)| format!("{kind}: {}, for example {rows}", rows.count()))
     }
 
     /// Returns a sentence about the greatest time, where several rows have it and all other times are far below it.
@@ -165,7 +160,7 @@ impl Contents {
         };
         let place = |time: &Time| {
             let TableRow { table, number, .. } = &self.rows[time.row as usize];
-            format!("{}:{}", params.tables[*table as usize].display(), number.unsigned_abs())
+            format!("{}:{}", params.tables[*table as usize].display(), number)
         };
         let unused = listed(self.roles.unused().map(|column| &column.name));
         let others = match &*unused {

@@ -128,21 +128,12 @@ fn delimiter(header: &[u8]) -> u8 {
 }
 
 fn broken(path: &Path, error: csv::Error, line: u64) -> Error {
-    let fault = match error.kind() {
-        csv::ErrorKind::Utf8 { err, .. } => {
-            let mut fault = bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1));
-            fault.hint = format!("convert the table (iconv -f UTF-16 -t UTF-8), or {}", fault.hint);
-            fault
-        }
-        _ => {
-            let source = match error.into_kind() {
-                csv::ErrorKind::Io(source) => source,
-                kind => std::io::Error::other(format!("{kind:?}")),
-            };
-            return Error::io(path, "read")(source);
-        }
+    let csv::ErrorKind::Utf8 { err, .. } = error.kind() else {
+        return Error::io(path, "read")(error.into());
     };
-    fault.at(path, RowNumber::Line(line)).into()
+    let fault = bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1));
+    let hint = format!("convert the table (iconv -f UTF-16 -t UTF-8), or {}", fault.hint);
+    Fault { hint, ..fault }.at(path, RowNumber::Line(line)).into()
 }
 
 /// Opens a text whose lines are rows of one column, `line`.

@@ -225,7 +225,7 @@ fn rows_that_are_no_measurements_are_left_out() {
     let (log, warnings) = read(&folder, &params);
     assert_eq!((&*log, warnings.len()), ("1,a,0.005; 1,b,0.004", 0));
     (params.only_where, params.output) = (names("way=*:*:*"), folder.path("b.txt"));
-    assert_snapshot!(folder.error(&params), @r#"t.csv: no row has way=*:*:* (rows: 4); no row has "way=*:*:*"; its column has "a", "a:p0.00", "b", "b:p0.00""#);
+    assert_snapshot!(folder.error(&params), @r#"t.csv: no row fulfils --where (rows: 4); no row has "way=*:*:*"; its column has "a", "a:p0.00", "b", "b:p0.00""#);
     params.only_where = names("way");
     assert_snapshot!(folder.error(&params), @r#"where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
 }
@@ -309,7 +309,7 @@ fn a_row_of_names_is_no_row_and_blank_lines_count() {
     let mut params = table(&folder, "n,way,ms\n1,a,2\n\nn,way,ms\n2,a,3\n", "ms");
     let (log, warnings) = read(&folder, &params);
     assert_eq!(log, "1,a,2; 2,a,3");
-    assert_snapshot!(warnings[0], @"rows that repeat the line of names are left out (rows: 1): t.csv:4");
+    assert_snapshot!(warnings[0], @"repeated lines of names: 1, for example t.csv:4: expected values, found the names of the columns; the row is left out");
     for end in ["\n", "\r\n"] {
         params = table(&folder, &"n,way,ms\n\n1,\"a\nb\",2\n\n\n2,a,x".replace('\n', end), "ms");
         params.choice = names("n");

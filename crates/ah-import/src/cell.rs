@@ -94,25 +94,20 @@ impl Cell {
         decimal: Option<Decimal>,
         text: &mut String,
     ) -> Result<FeatureKind, &'static str> {
-        let name = match self.as_text().ok_or("a value")? {
-            name if verbatim => name,
-            name => match decimal.map_or_else(|| ah_types::number(name), |_| number::read(name, decimal)) {
-                Some(x) if x.is_infinite() => return Err("a finite number"),
-                // Whole numbers with all digits: the shortest form of 2^55 ends with 970 instead of 968.
-                Some(x) if x.fract() == 0.0 && x.abs() < 1e19 => {
-                    let _ = write!(text, "{x:.0}");
-                    return Ok(FeatureKind::Numerical);
-                }
-                Some(x) => {
-                    let _ = write!(text, "{x}");
-                    return Ok(FeatureKind::Numerical);
-                }
-                None if name.parse::<f64>().is_ok() => {
-                    return Err("a number that 64-bit floating point holds exactly (or --categorical)");
-                }
-                None => name,
-            },
-        };
+        let name = self.as_text().ok_or("a value")?;
+        let number = decimal.map_or_else(|| ah_types::number(name), |_| number::read(name, decimal));
+        if let Some(x) = number.filter(|_| !verbatim) {
+            if x.is_infinite() {
+                return Err("a finite number");
+            }
+            // Whole numbers with all digits: the shortest form of 2^55 ends with 970 instead of 968.
+            let is_whole = x.fract() == 0.0 && x.abs() < 1e19;
+            let _ = if is_whole { write!(text, "{x:.0}") } else { write!(text, "{x}") };
+            return Ok(FeatureKind::Numerical);
+        }
+        if !verbatim && name.parse::<f64>().is_ok() {
+            return Err("a number that 64-bit floating point holds exactly (or --categorical)");
+        }
         if name.contains(['\n', '\r']) {
             return Err("a name of one line");
         }

@@ -24,7 +24,6 @@ impl Named {
 
     /// Returns what the name of a column says: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
     pub fn of(column: &str) -> Self {
-        let quantity = |quantity: Quantity| Self::Quantity(quantity);
         let mut name = column.trim();
         // The 99 % of a percentile is a statistic.
         let signs = column.match_indices(['%', '$', '€']);
@@ -40,7 +39,7 @@ impl Named {
                 _ => None,
             });
             match found {
-                Some(found) => return quantity(found),
+                Some(found) => return Self::Quantity(found),
                 None if others.is_empty() => name = before,
                 None => return Self::Question(inside.to_owned()),
             }
@@ -54,7 +53,7 @@ impl Named {
         let of_per = per.map(|at| format!("{}/{}", words[at - 1], words[at + 1]));
         let parts = || name.split([' ', '_']).filter(|part| part.contains('/')).chain(of_per.as_deref());
         if let Some(found) = parts().find_map(Quantity::of_unit) {
-            return quantity(found);
+            return Self::Quantity(found);
         }
         let is_no_time = |part: &&str| {
             let (amount, per) = part.split_once('/').unwrap_or_default();
@@ -89,14 +88,14 @@ impl Named {
         match (Unit::of_word(word), Rate::of_word(word)) {
             // `GB_s` is written for GB/s; `run_s` has the seconds of a run.
             (Some(unit), _) if unit == Unit::S && before.is_some_and(is_amount) => {
-                quantity(Quantity::Rate(Rate::new(before.unwrap_or_default(), unit, column)))
+                Self::Quantity(Quantity::Rate(Rate::new(before.unwrap_or_default(), unit, column)))
             }
             // Rows a second, or the seconds of all rows?
             (Some(unit), _) if before.is_some_and(|counted| may_be_counted_in(counted, unit)) => {
                 Self::Question(format!("{}_{word}", before.unwrap_or_default()))
             }
-            (Some(unit), _) => quantity(Quantity::Time(unit)),
-            (_, Some(rate)) => quantity(Quantity::Rate(rate)),
+            (Some(unit), _) => Self::Quantity(Quantity::Time(unit)),
+            (_, Some(rate)) => Self::Quantity(Quantity::Rate(rate)),
             // `GBs` may be GB/s, and `tokens` is no time.
             _ if is_two_letters
                 || is_other(last)
@@ -106,7 +105,7 @@ impl Named {
                 Self::Question(word.to_owned())
             }
             _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
-                quantity(Quantity::Rate(Rate::of_unknown(column)))
+                Self::Quantity(Quantity::Rate(Rate::of_unknown(column)))
             }
             // Not `t_min`: `time_min` may be minutes or the least time.
             _ if lower[at..].iter().any(|word| word == "min") => Self::Question("min".to_owned()),

@@ -148,10 +148,8 @@ impl TimeRules {
 
     /// Returns whether a text stands for a failure, or is a number that does.
     fn is_failed(&self, text: &str) -> bool {
-        let same = |failed: &String| match ah_types::number(failed) {
-            Some(x) => ah_types::number(text) == Some(x),
-            None => false,
-        };
+        let same =
+            |failed: &String| ah_types::number(failed).is_some_and(|x| ah_types::number(text) == Some(x));
         self.failed.iter().any(|failed| failed == text || same(failed))
     }
 

@@ -91,17 +91,13 @@ pub fn spread(name: &str) -> Option<&str> {
     words(name).into_iter().find(|word| is_spread(&word.to_lowercase())).filter(|_| !name.contains('±'))
 }
 
-/// Returns the words of a name in small letters that are no statistics, and those that are.
-pub fn by_statistics(name: &str) -> (Vec<String>, Vec<String>) {
-    let lower = words(name).into_iter().map(str::to_lowercase);
-    lower.partition(|word| !is_statistic(word) && !is_spread(word))
-}
-
 /// Returns the first names that differ in statistics alone, or that are nothing else: `sort_mean` and `p99 sort`, or `total`.
 pub fn statistics_of_one<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<&'n String> {
     let mut stems: IndexMap<_, (Vec<&String>, bool)> = IndexMap::new();
     for name in names {
-        let (stem, statistics) = by_statistics(name);
+        let lower = words(name).into_iter().map(str::to_lowercase);
+        let (stem, statistics): (Vec<_>, Vec<_>) =
+            lower.partition(|word| !is_statistic(word) && !is_spread(word));
         let (alike, has_statistic) = stems.entry(stem).or_default();
         alike.push(name);
         *has_statistic |= !statistics.is_empty();

@@ -39,7 +39,8 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
     if columns.iter().all(String::is_empty) {
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
     }
-    let file = path.to_owned();
+    let preset = preset::find(params, |mark| columns.iter().any(|column| column == mark));
+    let preset = preset::found_for(path, params, preset)?;
     // Markdown has quotes and bold text.
     let cell = move |text: &str| match delimiter {
         b'|' => Cell::from(text.trim().trim_matches(['`', '*'])),
@@ -65,8 +66,6 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
             };
         }
     });
-    let preset = preset::find(params, |mark| columns.iter().any(|column| column == mark));
-    let preset = preset::found_for(&file, params, preset)?;
     Ok(Table { columns, may_group: ![b',', b' '].contains(&delimiter), preset, rows: Box::new(rows) })
 }
 

@@ -30,27 +30,19 @@ type JsonRow = (RowNumber, Map<String, Json>);
 /// Opens a text with a JSON object a line.
 pub fn open_lines(path: &Path, text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
     let file = path.to_owned();
-    let records = (1..).zip(text.lines()).filter_map(move |(number, line)| {
-        let line = match line {
-            Err(e) => return Some(Err(Error::io(&file, "read")(e))),
-            Ok(line) => line,
-        };
+    let is_blank = |line: &std::io::Result<String>| line.as_ref().is_ok_and(|line| line.trim().is_empty());
+    let lines = (1..).zip(text.lines()).filter(move |(_, line)| !is_blank(line));
+    let records = lines.map(move |(number, line)| {
+        let line = line.map_err(Error::io(&file, "read"))?;
         let number = RowNumber::Line(number);
-        let read = |line: &str| match object(line) {
-            Ok(record) => Ok((number, record)),
-            Err(fault) => Err(fault.at(&file, number).into()),
+        let found = match json_text::parse(line.trim_start_matches(MARK)) {
+            Ok(object @ Json::Object(_)) => return Ok((number, object)),
+            Ok(_) => quoted(&line),
+            Err(e) => format!("{} ({})", quoted(&line), reason(&e)),
         };
-        (!line.trim().is_empty()).then(|| read(&line))
+        Err(bad_row("a JSON object", found).at(&file, number).into())
     });
     of_records(path, records, params, None, ROWS_FOR_COLUMNS)
-}
-
-fn object(line: &str) -> Result<Json, Fault> {
-    match json_text::parse(line.trim_start_matches(MARK)) {
-        Ok(object @ Json::Object(_)) => Ok(object),
-        Ok(_) => Err(bad_row("a JSON object", quoted(line))),
-        Err(e) => Err(bad_row("a JSON object", format!("{} ({})", quoted(line), reason(&e)))),
-    }
 }
 
 /// Opens a JSON document: a list of records, or one record.
@@ -160,13 +152,11 @@ fn of_records(
 fn unknown(document: &Json) -> Fault {
     let expected = format!("a list of objects, or a file of one of these: {}", listed(preset::names()));
     let hint = "name the keys that lead to the list of rows with --rows";
-    match document.as_object() {
-        Some(object) => {
-            let keys = listed(object.keys().map(String::as_str));
-            Fault::new(expected, format!("an object with the keys {keys}"), hint)
-        }
-        None => Fault::new(expected, quoted(&document.to_string()), hint),
-    }
+    let found = match document.as_object() {
+        Some(object) => format!("an object with the keys {}", listed(object.keys())),
+        None => quoted(&document.to_string()),
+    };
+    Fault::new(expected, found, hint)
 }
 
 /// The column with the key of a row, where `--rows` goes through the values of an object.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ah_cli::{error, exit, is_verbose, keep_foreign, keep_inputs, note, status, stdout, warning};
 use ah_model::artefact::write_atomic;
-use ah_model::shown;
+use ah_model::shown::{self, listed};
 use ah_model::{ChoiceId, Error, Leaf, Model, Node, RankedChoice, SourceRecord, Target, Tree};
 use ah_types::log;
 use clap::CommandFactory as _;
@@ -97,12 +97,17 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
         write_page(&trained.model, &trained.held_out.evaluation, path)?;
     }
     let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
-    if let Some(old) = replaced.filter(|old| old.heuristic != trained.model.heuristic) {
-        note(&format!(
+    match (&replaced, &generated) {
+        (Some(old), _) if old.heuristic != trained.model.heuristic => note(&format!(
             "{} held the heuristic {}, which it does not hold any more; --model names a file for each",
             args.model.display(),
             shown::whole(&old.heuristic)
-        ));
+        )),
+        (Some(old), Some(report)) => {
+            let targets = report.generated.iter().map(|files| files.target);
+            notes(&targets.filter_map(|name| changed_call(old, &trained.model, name)).collect::<Vec<_>>());
+        }
+        _ => {}
     }
     if args.json {
         let mut figures = report::summary::json(&trained);
@@ -126,6 +131,25 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<SourceRecord>, Error> {
         })
     };
     paths.iter().map(record).collect()
+}
+
+/// Returns which features the callers of this target's code give now and did not give before, in a sentence, and which no longer.
+fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
+    let target = ah_codegen::GENERATORS.iter().find(|other| other.target.name() == target)?;
+    let [before, now] = [ah_codegen::given(old, target)?, ah_codegen::given(new, target)?];
+    let only = |some: &[&str], others: &[&str]| {
+        Some(listed(some.iter().filter(|name| !others.contains(name)))).filter(|names| !names.is_empty())
+    };
+    let added = only(&now, &before).map(|names| format!("must give {names} now"));
+    let gone = only(&before, &now).map(|names| format!("do not give {names} any more"));
+    let change = [added, gone].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    (!change.is_empty()).then(|| {
+        format!(
+            "the call changes ({}): callers {change}. Code takes every feature of the log, but one that takes time to compute \
+             only where it reads it",
+            target.target.name()
+        )
+    })
 }
 
 /// Checks, before anything is read, that the command writes over no file that it reads or that it did not write itself.

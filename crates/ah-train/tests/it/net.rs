@@ -318,3 +318,19 @@ x,choice,feedback"#
     assert!(text.starts_with("Always take right: "), "{text}");
     assert!(text.contains("No promise: only left would keep one (--max-risk 5%)"), "{text}");
 }
+
+/// A feature that takes time is an argument only where the code reads it; all others always are.
+#[test]
+fn learning_again_says_how_the_call_changes() {
+    let run = Run::new();
+    let learn = |hint_ms: f64| {
+        run.write("train.txt", log(20.0, hint_ms));
+        run.succeeds(&["train.txt", "--heuristic-name", "T", "--max-risk", "none", "--target", "rust"]).1
+    };
+    assert!(!learn(1e-6).contains("the call changes"));
+    let said = learn(0.05);
+    assert!(said.contains("note: the call changes (rust): callers do not give hint any more."), "{said}");
+    let said = learn(1e-6);
+    assert!(said.contains("note: the call changes (rust): callers must give hint now."), "{said}");
+    assert!(!learn(1e-6).contains("the call changes"));
+}

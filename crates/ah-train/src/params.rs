@@ -96,8 +96,8 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_negative_numbers = true))]
     pub max_slowdown: Option<f64>,
     /// What to do where a number that the heuristic reads is more than twice as large as all measured ones, or less than half as
-    /// large: the program's fallback (`decline`), or what the nearest measured inputs say (`decide`) [default: decline; without a
-    /// fallback, and for a program that measures, decide].
+    /// large: the program's fallback (`decline`), or what the nearest measured inputs say (`decide`, which is the default without a fallback
+    /// and for a program that measures) [default: decline].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", value_parser = one_of(Outside::NAMES)))]
     pub outside: Option<Outside>,
     /// The runs that a program does with one answer, where it asks once and keeps it, as an inference engine does while it loads a

@@ -53,7 +53,7 @@ step "1/4 collect: measuring $name into $folder/train.txt"
 
 step "2/4 train: learning SimpleHeuristic and generating its crate"
 "$bin/ah-train" "$folder/train.txt" --heuristic-name SimpleHeuristic \
-  --model "$folder/model.json" --out "$folder/generated" --runtime-path crates/ah-runtime --max-risk "$max_risk"
+  --model "$folder/model.json" --out "$folder/generated" --runtime-path "$PWD/crates/ah-runtime" --max-risk "$max_risk"
 
 step "3/4 compile: the generated crate and a program that links it"
 # The program is outside the workspace, because no tool may depend on a generated crate.

@@ -11,7 +11,7 @@ use crate::decisions::{self, JudgedInput};
 use crate::learners::{self, Residuals, cost_formula};
 use crate::model;
 use crate::overhead::{Footprint, VisitedParts};
-use crate::params::Outside;
+use crate::params::{Outside, Size};
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
@@ -52,13 +52,12 @@ impl View {
     /// Returns the features as a fit to these inputs sees them, with a cost formula if it stands on one.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32], is_on_formula: bool) -> Self {
         let formula = if is_on_formula { cost_formula::fit(dataset, inputs).map(Arc::new) } else { None };
-        // With padding waste as columns under the formula, seven processors lose 1.57 instead of 1.84 % of 60 inputs by default, and 2.2 instead
-        // of 2.3 above all measured sizes; by `--size best` 1.40 instead of 1.74 of 60.
-        let found =
-            search::derived::with_found(dataset, inputs, plan.seed).map(|found| match is_on_formula {
-                true => found.with_derived(learners::padding(dataset, inputs)),
-                false => found,
-            });
+        let found = search::derived::with_found(dataset, inputs, plan.seed).map(|found| match plan.size {
+            // With padding waste as columns, seven processors lose 0.62 instead of 0.93 %, and 1.40 instead of 1.74 % of 60 inputs. The
+            // default has none: above all measured sizes it loses more there with some seeds, less with others (docs/laboratory.md).
+            Size::Best if is_on_formula => found.with_derived(learners::padding(dataset, inputs)),
+            _ => found,
+        });
         let dataset = found.as_ref().unwrap_or(dataset);
         let left_out = search::features::not_worth_their_time(dataset, plan, inputs);
         Self {

@@ -40,9 +40,9 @@ def shown(error: Exception) -> str:
         return str(error)
     while isinstance(error.__cause__, type(error)):  # Triton's compiler raises again at each call of a function.
         error = error.__cause__
-    text = str(error)
-    if getattr(error, "error_message", None) and "\n" in text:  # It quotes the kernel between the place and the reason.
-        text = f"{text.splitlines()[0]} {error.error_message}"
+    # Its text quotes the kernel between the place and the reason.
+    reason = getattr(error, "error_message", None)
+    text = f"{str(error).splitlines()[0]} {reason}" if reason else str(error)
     return f"{type(error).__name__}: {text}"[:500]
 
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Callable, Union
 
 from . import device
-from .errors import HeuristicError
+from .errors import HeuristicError, shown
 
 NEEDED = ("FEATURES", "CHOICES", "FALLBACK", "choose_among", "ranked")
 Source = Union[str, "os.PathLike[str]", ModuleType]
@@ -122,7 +122,7 @@ def _load(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        why = f"the file does not run ({type(error).__name__}: {error})" if path.exists() else "there is no such file"
+        why = f"the file does not run ({shown(error)})" if path.exists() else "there is no such file"
         raise HeuristicError(f"{path}: {why}; write it with autoheuristic tune, or ah-train --target triton") from error
     return module
 

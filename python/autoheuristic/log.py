@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Union
 
-from .errors import LogError
+from .errors import LogError, shown
 
 CHOICE, FEEDBACK = "choice", "feedback"
 GZIP = b"\x1f\x8b"
@@ -64,7 +64,7 @@ class Log:
                     at = rows.line_num + 1
                     log._add(row)
             except (ValueError, KeyError, TypeError, StopIteration, EOFError, csv.Error) as error:
-                found = f"{type(error).__name__}: {error}"
+                found = shown(error)
                 raise LogError(f"{os.fspath(path)}, line {at}: expected a log of AutoHeuristic ({found})") from error
         return log
 

@@ -48,8 +48,7 @@ pub fn is_localized(text: &str) -> bool {
 }
 
 /// Returns whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567`, `50 %`,
-/// `1.5D+03`,
-/// `16 threads`, `2^10` or `'64'`.
+/// `1.5D+03`, `16 threads`, `2^10` or `'64'`.
 pub fn is_notation(text: &str) -> bool {
     static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
         let forms = r"0x[\da-f_]+|0[bo][\d_]+|\d{1,3}(_\d{3}|,\d{2,3})+(\.\d+)?|\d+([.,]\d+)? ?([kmgtp]i?b?|b|bytes|%)|\d+([.,]\d+)? [a-z]+|\d+ ?(\^|\*\*) ?\d+|\d+\.\d*d[-+]?\d+|'[\d.]+'";

@@ -93,8 +93,9 @@ impl Contents {
 
     /// Returns the rows that hold no time.
     fn rows_without_times(&self) -> Vec<usize> {
-        let timed: BTreeSet<u32> = self.times.iter().map(|time| time.row).collect();
-        (0..self.rows.len() as u32).filter(|row| !timed.contains(row)).map(|row| row as usize).collect()
+        let mut has_time = vec![false; self.rows.len()];
+        self.times.iter().for_each(|time| has_time[time.row as usize] = true);
+        (0..has_time.len()).filter(|row| !has_time[*row]).collect()
     }
 
     /// Returns sentences about the cells of features and of the choice, column by column.

@@ -69,9 +69,8 @@ def heuristic_of(
         figures = json.loads(done.stdout)
         if more:
             always = ", else ".join(figures["verdict"]["choices"]) or "the best choice that can run"
-            message += f"\nUntil then the heuristic always takes {always}."
-        else:
-            message = figures["summary"].strip()
+            return f"{message}\nUntil then the heuristic always takes {always}.", 0
+        message = figures["summary"].strip()
         if figures["verdict"]["advice"] != "measure_more":
             break
     return message, 0

@@ -100,7 +100,7 @@ impl Table {
         let may_copy = !log.metadata.is_collected();
         let unit = log.metadata.rates().map_or("ms", |_| "ms for an unknown amount");
         let Log { choices, inputs: logged, mut samples, .. } = log;
-        let (mut copies, mut repeated, mut copied_cells) = (0, 0, Vec::new());
+        let (mut repeated, mut copied_cells) = (0, Vec::new());
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
         order.sort_unstable_by(|&a, &b| logged[a as usize].text.cmp(&logged[b as usize].text));
         let mut rank = vec![0_u32; order.len()];
@@ -129,9 +129,10 @@ impl Table {
                 let interval = (feedback[0], feedback[feedback.len() - 1]);
                 // They are sorted, so equal ends mean that all are equal.
                 let copied = may_copy && feedback.len() > 1 && interval.0 == interval.1;
-                copies += usize::from(copied && interval.0.is_finite());
                 repeated += usize::from(feedback.len() > 1 && interval.0.is_finite());
-                copied_cells.extend(Some(cells.len()).filter(|_| copied));
+                if copied {
+                    copied_cells.push(cells.len());
+                }
                 cells.push(Cell {
                     choice: cell[0].choice,
                     time: median(&feedback).unwrap_or(f64::INFINITY),
@@ -145,10 +146,15 @@ impl Table {
             let (text, values) = (input.text, input.values);
             inputs.push(Input { text, values, best, weight: 1.0, position, cells: range });
         }
+        let count = |copied: &[usize]| copied.iter().filter(|at| cells[**at].time.is_finite()).count();
         // Beside repetitions that differ, times of a few digits are equal by chance.
-        copied_cells.retain(|&at: &usize| 2 * copies > repeated || has_many_digits(cells[at].time));
-        copies = copied_cells.iter().filter(|&&at| cells[at].time.is_finite()).count();
-        copied_cells.into_iter().for_each(|at| cells[at].samples = 1);
+        if 2 * count(&copied_cells) <= repeated {
+            copied_cells.retain(|&at| has_many_digits(cells[at].time));
+        }
+        let copies = count(&copied_cells);
+        for at in copied_cells {
+            cells[at].samples = 1;
+        }
         let mut measured = vec![0; choices.len()];
         for cell in &cells {
             measured[cell.choice.index()] += 1;

@@ -31,7 +31,7 @@ pub fn parse<T: Parser>() -> T {
     T::from_arg_matches(&matches(T::command(), std::env::args_os().collect())).unwrap_or_else(|e| e.exit())
 }
 
-/// Returns the version of the tools, with the commit where it is known: `0.2.0 (1b6064bfa)`.
+/// The version of the tools, with the commit where it is known: `0.2.0 (1b6064bfa)`.
 fn version() -> &'static str {
     const COMMIT: &str = env!("AH_COMMIT");
     if COMMIT.is_empty() {
@@ -45,7 +45,7 @@ pub fn matches(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     command.version(version()).get_matches_from(arguments)
 }
 
-/// Returns this process's command line without one flag, quoted for a shell. `spellings` are the words that the flag may be.
+/// This process's command line without one flag, quoted for a shell. `spellings` are the words that the flag may be.
 #[cfg(feature = "color")]
 pub fn command_without(spellings: &[&[&str]]) -> String {
     let mut words: Vec<String> =
@@ -59,7 +59,7 @@ pub fn command_without(spellings: &[&[&str]]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }
 
-/// Returns the parser of a flag that takes one of these names.
+/// The parser of a flag that takes one of these names.
 pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     values: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

@@ -6,7 +6,7 @@ use ah_model::Error;
 
 use crate::{exit, messages};
 
-/// Returns the [exit code](exit) of a tool that ends with this error.
+/// The [exit code](exit) of a tool that ends with this error.
 pub fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Parameter { .. } | Error::Usage(_) => exit::USAGE,
@@ -18,7 +18,7 @@ pub fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// Returns an error as the user of a command line reads it, where a field is a flag: `--max-leaves` for `max_leaves`.
+/// An error as the user of a command line reads it, where a field is a flag: `--max-leaves` for `max_leaves`.
 fn message(error: &Error) -> String {
     match error {
         Error::Parameter { field, .. } => {

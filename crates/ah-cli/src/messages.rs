@@ -22,12 +22,12 @@ pub(crate) fn set_style(quiet: bool, verbose: bool) {
     VERBOSE.store(verbose, Ordering::Relaxed);
 }
 
-/// Returns true if the tool prints only results, warnings and errors (`-q`).
+/// Whether the tool prints only results, warnings and errors (`-q`).
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Returns true if the tool prints details too (`-v`).
+/// Whether the tool prints details too (`-v`).
 pub fn is_verbose() -> bool {
     VERBOSE.load(Ordering::Relaxed)
 }

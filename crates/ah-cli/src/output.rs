@@ -32,7 +32,7 @@ pub(crate) fn raw_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Returns the text with control characters escaped, except line ends and tabs, and with marks that turn the direction of
+/// The text with control characters escaped, except line ends and tabs, and with marks that turn the direction of
 /// text: names come from files, and a name with an escape sequence could rewrite the terminal. Escapes beyond ASCII are
 /// those of JSON, because the text may be JSON.
 ///

@@ -27,7 +27,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Returns the evidence for a choice on so many inputs of a leaf. The leaf's figures are those of all its inputs.
+    /// The evidence for a choice on so many inputs of a leaf. The leaf's figures are those of all its inputs.
     fn new(leaf: &Leaf, ranked: &RankedChoice, inputs: u64) -> Self {
         match inputs == leaf.samples {
             true => {
@@ -47,7 +47,7 @@ impl Evidence {
         }
     }
 
-    /// Returns it in words; the first of a file says what the numbers are. `untested` is what the promise does without an input.
+    /// The statement in words; the first of a file says what the numbers are. `untested` is what the promise does without an input.
     pub fn words(self, is_first: bool, untested: &str) -> String {
         if self.inputs == 0 {
             return format!("no training input here{untested}");
@@ -83,7 +83,7 @@ pub enum Step {
     Return(Outcome, Option<Evidence>),
 }
 
-/// Returns true for steps that do the same, whatever training saw on their paths.
+/// True for steps that do the same, whatever training saw on their paths.
 fn do_the_same(some: &[Step], others: &[Step]) -> bool {
     let is_same = |pair: (&Step, &Step)| match pair {
         (Step::Return(a, _), Step::Return(b, _)) => a == b,
@@ -129,7 +129,7 @@ pub struct Known {
 }
 
 impl BodyBuilder<'_, '_> {
-    /// Returns the value of a feature.
+    /// The value of a feature.
     pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> Code {
         let expr = feature(self.model, slot);
         if let Some(known) = self.known.parts.get(&expr) {
@@ -161,7 +161,7 @@ impl BodyBuilder<'_, '_> {
         value
     }
 
-    /// Returns the slot of the derived feature that computes exactly this, if code may name it.
+    /// The slot of the derived feature that computes exactly this, if code may name it.
     pub fn derived_slot(&self, expr: &Expr) -> Option<usize> {
         let is_operation = !matches!(expr, Expr::Feature(_) | Expr::Number(_));
         let at =
@@ -170,7 +170,7 @@ impl BodyBuilder<'_, '_> {
         (!self.names.feature(slot).is_empty()).then_some(slot)
     }
 
-    /// Returns the value of a variable instead of the variable, and takes its step back, if nothing reads it yet: one name is enough.
+    /// Replaces a variable by its value, and removes its step, if nothing reads it yet: one name is enough.
     ///
     /// It must be the last of the parts behind the first `parts`. Code around this one may read an older one already.
     fn whole(&mut self, value: Code, parts: usize) -> Code {
@@ -195,12 +195,12 @@ impl BodyBuilder<'_, '_> {
     }
 }
 
-/// Returns a feature as an expression.
+/// A feature as an expression.
 pub fn feature(model: &Model, slot: usize) -> Expr {
     Expr::Feature(Slot { index: slot, kind: model.features.all().features()[slot].kind })
 }
 
-/// Returns the condition that a category is one of these.
+/// The condition that a category is one of these.
 pub fn is_in(model: &Model, slot: usize, texts: &[&String]) -> Expr {
     let same = |text: &&String| Expr::binary(Binary::Same, feature(model, slot), Expr::Text((*text).clone()));
     texts.iter().map(same).reduce(|a, b| Expr::binary(Binary::Or, a, b)).unwrap_or(Expr::Bool(false))
@@ -225,7 +225,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         variable
     }
 
-    /// Returns the whole function.
+    /// The whole function.
     pub fn function(&mut self) -> Body {
         let mut facts = Facts::new(self.model, self.syntax.is_typed);
         if self.precondition(&mut facts) {
@@ -332,7 +332,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         self.steps.extend(joined([self.syntax.not(&code), code], left, right));
     }
 
-    /// Returns the steps that `add` adds, without a trace of their variables.
+    /// The steps that `add` adds, without a trace of their variables.
     fn apart(&mut self, add: impl FnOnce(&mut Self)) -> Vec<Step> {
         let (known, before) = (self.known.clone(), std::mem::take(&mut self.steps));
         add(self);
@@ -366,7 +366,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         self.steps.push(Step::Return(outcome, evidence));
     }
 
-    /// Returns the condition that a condition is defined and holds.
+    /// The condition that a condition is defined and holds.
     pub fn runs(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
         let [value, defined] = self.truth(condition, facts);
         let both = self.and(&defined, &value);
@@ -427,7 +427,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         kept
     }
 
-    /// Returns false for two conditions that read better apart: wide ones, and two limits of one number.
+    /// False for two conditions that read better apart: wide ones, and two limits of one number.
     fn read_better_joined(&self, a: &Code, b: &Code) -> bool {
         let [first, second] = [a, b].map(|code| code.text.split(' ').next());
         let between = format!(" {} ", self.syntax.or);
@@ -441,7 +441,7 @@ const SHORT: usize = 40;
 /// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
 
-/// Returns one list of steps for two sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
+/// Joins the steps of both sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
     if do_the_same(&left, &right) {
         return pooled(left, right);
@@ -459,7 +459,7 @@ fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step>
     steps
 }
 
-/// Returns equal steps as one, with the evidence of both.
+/// Equal steps as one, with the evidence of both.
 fn pooled(steps: Vec<Step>, others: Vec<Step>) -> Vec<Step> {
     let pool = |pair| match pair {
         (Step::Return(outcome, Some(a)), Step::Return(_, Some(b))) => {

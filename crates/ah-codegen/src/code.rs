@@ -32,7 +32,7 @@ pub enum Binds {
 pub struct Form(pub &'static str, pub Binds, pub Binds);
 
 impl Form {
-    /// Returns the operation on these operands.
+    /// The operation on these operands.
     pub fn with(self, operands: &[&Code]) -> Code {
         let Self(pattern, binds, least) = self;
         let mut parts = pattern.split('$');
@@ -67,75 +67,75 @@ impl PartialEq for Code {
 }
 
 impl Code {
-    /// Returns an expression with an outermost operator of this precedence.
+    /// An expression with an outermost operator of this precedence.
     pub fn new(binds: Binds, text: impl Into<String>) -> Self {
         let reads = BTreeSet::new();
         Self { text: text.into(), binds, reads, is_product: false, is_integer: false, opposite: None }
     }
 
-    /// Returns a literal, a name or a call.
+    /// A literal, a name or a call.
     pub fn atom(text: impl Into<String>) -> Self {
         Self::new(Binds::Atom, text)
     }
 
-    /// Returns a variable.
+    /// A variable.
     pub fn variable(name: &str) -> Self {
         Self { reads: BTreeSet::from([name.to_owned()]), ..Self::atom(name) }
     }
 
-    /// Returns true for a variable.
+    /// True for a variable.
     pub fn is_variable(&self) -> bool {
         self.reads.contains(&self.text)
     }
 
-    /// Returns a literal: a negative one binds like a sign.
+    /// A literal: a negative one binds like a sign.
     pub fn literal(text: String) -> Self {
         Self::new(if text.starts_with('-') { Binds::Sign } else { Binds::Atom }, text)
     }
 
-    /// Returns this with its negation.
+    /// This with its negation.
     pub fn or_else(self, opposite: Self) -> Self {
         let this = Self { opposite: None, ..self.clone() };
         let opposite = Self { opposite: Some(Box::new(this)), ..opposite };
         Self { opposite: Some(Box::new(opposite)), ..self }
     }
 
-    /// Returns this with the variables of its operands.
+    /// This with the variables of its operands.
     pub fn reading(mut self, operands: &[&Self]) -> Self {
         operands.iter().for_each(|operand| self.reads.extend(operand.reads.iter().cloned()));
         self
     }
 
-    /// Returns this with a helper of the file, which it calls.
+    /// This with a helper of the file, which it calls.
     pub fn calling(mut self, helper: &str) -> Self {
         self.reads.insert(format!("{helper}()"));
         self
     }
 
-    /// Returns a call of `function`.
+    /// A call of `function`.
     pub fn call(function: &str, arguments: &[&Self]) -> Self {
         let texts: Vec<&str> = arguments.iter().map(|a| a.text.as_str()).collect();
         let code = Self::atom(format!("{function}({})", texts.join(", "))).reading(arguments);
         if function.starts_with("math.") { code.calling("math") } else { code }
     }
 
-    /// Returns an operator that groups to the left, with its operands.
+    /// An operator that groups to the left, with its operands.
     pub fn binary(binds: Binds, left: &Self, operator: &str, right: &Self) -> Self {
         let text = format!("{} {operator} {}", left.at_least(binds), right.above(binds));
         Self::new(binds, text).reading(&[left, right])
     }
 
-    /// Returns this in brackets.
+    /// This in brackets.
     pub fn bracketed(self) -> Self {
         Self { text: format!("({})", self.text), binds: Binds::Atom, opposite: None, ..self }
     }
 
-    /// Returns the text, in brackets if its operator binds less tightly.
+    /// The text, in brackets if its operator binds less tightly.
     pub fn at_least(&self, binds: Binds) -> String {
         if self.binds < binds { format!("({})", self.text) } else { self.text.clone() }
     }
 
-    /// Returns the text, in brackets unless its operator binds more tightly.
+    /// The text, in brackets unless its operator binds more tightly.
     pub fn above(&self, binds: Binds) -> String {
         if self.binds <= binds { format!("({})", self.text) } else { self.text.clone() }
     }

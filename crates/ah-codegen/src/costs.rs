@@ -118,7 +118,7 @@ impl CostCode {
     }
 }
 
-/// Returns the model with further features for the numbers of a choice.
+/// The model with further features for the numbers of a choice.
 fn extended(model: &Model, numbers: &[String]) -> Option<Model> {
     let mut logged: Vec<Feature> = model.features.base().features().to_vec();
     for name in numbers {

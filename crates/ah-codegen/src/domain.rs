@@ -5,7 +5,7 @@ use ah_model::{Model, Precondition};
 
 use crate::facts::Facts;
 
-/// Returns a condition without the parts that its other parts imply: a declared domain and the measured range often bound one
+/// A condition without the parts that its other parts imply: a declared domain and the measured range often bound one
 /// feature from the same side.
 pub fn shortest(model: &Model, condition: &Precondition) -> String {
     let mut kept: Vec<&Expr> = parts(&condition.typed);
@@ -25,7 +25,7 @@ pub fn shortest(model: &Model, condition: &Precondition) -> String {
     all.map_or_else(|| condition.expression.clone(), |all| all.to_string())
 }
 
-/// Returns the parts that `and` joins.
+/// The parts that `and` joins.
 fn parts<F>(condition: &Expr<F>) -> Vec<&Expr<F>> {
     match condition {
         Expr::Binary(Binary::And, a, b) => [parts(a), parts(b)].concat(),

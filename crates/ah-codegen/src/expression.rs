@@ -15,7 +15,7 @@ use crate::facts::{Facts, Range, WHOLE, membership, opposite};
 const WIDTH: usize = 90;
 
 impl BodyBuilder<'_, '_> {
-    /// Returns a value of this type.
+    /// A value of this type.
     pub fn value(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> Code {
         match ty {
             Type::Number => self.number(expr, facts),
@@ -24,7 +24,7 @@ impl BodyBuilder<'_, '_> {
         }
     }
 
-    /// Returns a number; NaN is undefined.
+    /// A number; NaN is undefined.
     pub fn number(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         if let Some(known) = self.known.parts.get(expr) {
             return known.clone();
@@ -51,7 +51,7 @@ impl BodyBuilder<'_, '_> {
         }
     }
 
-    /// Returns a number as a variable: that of the derived feature that it is, if it is one.
+    /// A number as a variable: that of the derived feature that it is, if it is one.
     pub fn variable(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         if let Some(slot) = self.derived_slot(expr) {
             return self.feature(slot, facts);
@@ -62,12 +62,12 @@ impl BodyBuilder<'_, '_> {
         value
     }
 
-    /// Returns a number as a float.
+    /// A number as a float.
     fn float(&mut self, a: Code) -> Code {
         if a.is_integer { self.syntax.to_float.with(&[&a]) } else { a }
     }
 
-    /// Returns the values that a number may have where it is computed. Parts of it may become variables before the conditions around
+    /// The values that a number may have where it is computed. Parts of it may become variables before the conditions around
     /// it: a language whose division by 0 raises must not rely on these.
     fn range(&self, expr: &Expr, facts: &Facts<'_>) -> Range {
         if self.syntax.is_typed { facts.range(expr) } else { facts.outside().range(expr) }
@@ -138,7 +138,7 @@ impl BodyBuilder<'_, '_> {
         Code { is_product: op == Binary::Mul, ..Code::binary(binds, &a, operator, &b) }
     }
 
-    /// Returns a quotient or remainder that is undefined where the divisor is 0.
+    /// A quotient or remainder that is undefined where the divisor is 0.
     fn guarded(&mut self, operator: &str, helper: &'static str, [a, b]: [Code; 2]) -> Code {
         if self.syntax.is_typed {
             return self.call(helper, [a, b]);
@@ -149,7 +149,7 @@ impl BodyBuilder<'_, '_> {
         self.syntax.conditional.with(&[&b, &value, &nan])
     }
 
-    /// Returns the operands, with variables in the place of the longest ones until all fit.
+    /// The operands, with variables in the place of the longest ones until all fit.
     fn fit<const N: usize>(&mut self, mut operands: [Code; N], between: usize) -> [Code; N] {
         while operands.iter().map(|a| a.text.len() + between).sum::<usize>() > WIDTH {
             let longest = operands.iter_mut().max_by_key(|a| a.text.len()).expect("operands");
@@ -179,7 +179,7 @@ impl BodyBuilder<'_, '_> {
         if value.text.len() <= WIDTH { value } else { self.hoist(ty, value) }
     }
 
-    /// Returns a truth value, and the condition that it is defined: it counts only there.
+    /// A truth value, and the condition that it is defined: it counts only there.
     pub fn truth(&mut self, expr: &Expr, facts: &Facts<'_>) -> [Code; 2] {
         let (range, yes) = (facts.range(expr), self.syntax.truth(true));
         if is_constant(expr) {
@@ -238,7 +238,7 @@ impl BodyBuilder<'_, '_> {
         [decided.unwrap_or(value), if range.nan { defined } else { yes }]
     }
 
-    /// Returns a truth value or category that is a feature, and the condition that it is defined.
+    /// A truth value or category that is a feature, and the condition that it is defined.
     fn given(&mut self, slot: usize, facts: &Facts<'_>) -> [Code; 2] {
         let value = self.feature(slot, facts);
         let defined = facts.derived(slot).map(|derived| match derived.ty() {
@@ -248,7 +248,7 @@ impl BodyBuilder<'_, '_> {
         [value, defined.map_or_else(|| self.syntax.truth(true), |[_, defined]| defined)]
     }
 
-    /// Returns a category as a text, and the condition that it is defined: it counts only there.
+    /// A category as a text, and the condition that it is defined: it counts only there.
     fn category(&mut self, expr: &Expr, facts: &Facts<'_>) -> [Code; 2] {
         match expr {
             Expr::Text(text) => [Code::atom((self.syntax.text)(text)), self.syntax.truth(true)],
@@ -275,7 +275,7 @@ impl BodyBuilder<'_, '_> {
         self.junction(is_and, a, b).or_else(self.junction(!is_and, &not_a, &not_b))
     }
 
-    /// Returns `a and b`, or `a or b`, with what is known of literals.
+    /// `a and b`, or `a or b`, with what is known of literals.
     fn junction(&self, is_and: bool, a: &Code, b: &Code) -> Code {
         let [neutral, decisive] = [is_and, !is_and].map(|value| self.syntax.truth(value));
         if *a == neutral || *b == decisive {
@@ -296,7 +296,7 @@ impl BodyBuilder<'_, '_> {
         }
     }
 
-    /// Returns an `if`, and the condition that it is defined, by those of its sides.
+    /// An `if`, and the condition that it is defined, by those of its sides.
     fn if_else(
         &mut self,
         expr: &Expr,
@@ -315,7 +315,7 @@ impl BodyBuilder<'_, '_> {
         [value, self.and(&defined, &of_sides)]
     }
 
-    /// Returns the condition that a number of trailing zeros is above the threshold, as tests of multiples of a power of two.
+    /// The condition that a number of trailing zeros is above the threshold, as tests of multiples of a power of two.
     fn zeros_above(&mut self, expr: &Expr, threshold: f64, facts: &Facts<'_>) -> Option<Expr> {
         match expr {
             Expr::Feature(slot) => self.zeros_above(facts.derived(slot.index)?, threshold, facts),
@@ -374,14 +374,14 @@ impl BodyBuilder<'_, '_> {
 /// A row without features.
 const NOTHING: &[Value] = &[];
 
-/// Returns true for an operation on constants alone.
+/// True for an operation on constants alone.
 fn is_constant(expr: &Expr) -> bool {
     let mut reads = false;
     expr.for_each_feature(&mut |_| reads = true);
     !reads && matches!(expr, Expr::Unary(..) | Expr::Binary(..) | Expr::If(..))
 }
 
-/// Returns the parts of `value >= low` and `value <= high` with literals and one variable.
+/// The parts of `value >= low` and `value <= high` with literals and one variable.
 fn between(a: &Code, b: &Code) -> Option<[Code; 3]> {
     let ((value, low), (other, high)) = (a.text.split_once(" >= ")?, b.text.split_once(" <= ")?);
     let is_literal = |text: &str| text.parse::<f64>().is_ok();

@@ -72,7 +72,7 @@ fn usage(place: &Path, package: &str) -> String {
     format!("import its folder; then ask {package}.Choose")
 }
 
-/// Returns the name of the folder of a file.
+/// The name of the folder of a file.
 fn folder_of(file: &Path) -> Option<String> {
     let name = std::path::absolute(file).ok()?.parent()?.file_name()?.to_str()?.to_owned();
     is_identifier(&name).then_some(name)

@@ -60,17 +60,17 @@ pub struct Language {
     pub remainder: Option<&'static str>,
     /// Compilers may fuse a product and a sum, which then rounds once: a helper keeps them apart.
     pub fuses: bool,
-    /// Returns an operation on defined floats in the language's own words, if its results are the model's.
+    /// An operation on defined floats in the language's own words, if its results are the model's.
     pub own: fn(&str, &[&Code]) -> Option<Code>,
-    /// Returns the value that makes a given feature one to compute with, if it needs that.
+    /// The value that makes a given feature one to compute with, if it needs that.
     pub converted: fn(&Model, usize, &Code) -> Option<Code>,
     pub text: fn(&str) -> String,
-    /// Returns a choice as code has it.
+    /// A choice as code has it.
     pub choice: fn(&Model, &Names, ChoiceId) -> String,
 
-    /// Returns the statement for the end of a path; `is_tail` is true for the last statement of the function.
+    /// The statement for the end of a path; `is_tail` is true for the last statement of the function.
     pub result: fn(&Model, Outcome, String, bool) -> String,
-    /// Returns the statement that gives a variable a value.
+    /// The statement that gives a variable a value.
     pub assign: fn(&str, Type, &Code) -> String,
     /// The text around the condition of an `if`, and at its end.
     pub block: [&'static str; 3],
@@ -84,7 +84,7 @@ pub struct Language {
     pub rows: [&'static str; 5],
     /// The column of a leaf in tables.
     pub leaf: &'static str,
-    /// Returns a part of a booster's row.
+    /// A part of a booster's row.
     pub lanes: fn(&[i8]) -> String,
 }
 
@@ -134,7 +134,7 @@ pub const BASE: Language = Language {
 };
 
 impl Language {
-    /// Returns the name of a function in a file.
+    /// The name of a function in a file.
     pub fn function(&self, names: &Names, name: &str) -> String {
         let other = self.functions.iter().find(|(known, _)| *known == name);
         other.map_or_else(|| self.prefix.replace('$', &names.package) + name, |(_, own)| (*own).to_owned())
@@ -150,7 +150,7 @@ impl Language {
         }
     }
 
-    /// Returns a number as code; `math()` is among the helpers of the file if the number is one of a library.
+    /// A number as code; `math()` is among the helpers of the file if the number is one of a library.
     pub fn number(&self, x: f64) -> Code {
         let code = Code::literal(self.float(x));
         if code.text.contains("math.") { code.calling("math") } else { code }
@@ -160,7 +160,7 @@ impl Language {
         Code::atom(self.truths[usize::from(!value)])
     }
 
-    /// Returns the truth value that a condition always has, if its code says so.
+    /// The truth value that a condition always has, if its code says so.
     pub fn literal(&self, code: &Code) -> Option<bool> {
         [true, false].into_iter().find(|value| *code == self.truth(*value))
     }
@@ -178,7 +178,7 @@ impl Language {
         yes.or_else(no)
     }
 
-    /// Returns `a == b` for texts.
+    /// `a == b` for texts.
     pub fn same(&self, names: &Names, a: &Code, b: &Code) -> Code {
         match self.same.map(|forms| forms.map(|form| form.with(&[a, b]))) {
             Some([yes, no]) => yes.or_else(no),
@@ -186,7 +186,7 @@ impl Language {
         }
     }
 
-    /// Returns the condition that a text is one of these.
+    /// The condition that a text is one of these.
     pub fn is_in(&self, names: &Names, a: &Code, texts: &[String]) -> Code {
         let texts: Vec<Code> = texts.iter().map(|text| Code::atom((self.text)(text))).collect();
         match (&texts[..], self.is_in) {
@@ -205,7 +205,7 @@ impl Language {
         }
     }
 
-    /// Returns the remainder of a number that is not NaN by a positive one; languages with types ask for none of negative numbers.
+    /// The remainder of a number that is not NaN by a positive one; languages with types ask for none of negative numbers.
     pub fn remainder(&self, a: &Code, b: &Code) -> Code {
         match self.remainder {
             Some(function) if !a.is_integer => Code::call(function, &[a, b]),
@@ -213,13 +213,13 @@ impl Language {
         }
     }
 
-    /// Returns a logged feature as the caller gives it.
+    /// A logged feature as the caller gives it.
     pub fn logged(&self, model: &Model, names: &Names, slot: usize) -> Code {
         let is_integer = !self.is_typed || model.features.base().features()[slot].integer;
         Code { is_integer, ..Code::variable(&format!("{}{}", self.field, names.feature(slot))) }
     }
 
-    /// Returns a comment.
+    /// A comment.
     pub fn commented(&self, text: &str) -> String {
         let [before, after] = self.comment;
         format!("{before}{text}{after}")

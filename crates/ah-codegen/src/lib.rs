@@ -105,14 +105,14 @@ pub fn check_into(into: Option<&Path>, targets: &[&Generator]) -> Result<(), Err
     }
 }
 
-/// Returns the names of the features that a caller of this code gives; `None` if the code cannot be written.
+/// The names of the features that a caller of this code gives; `None` if the code cannot be written.
 pub fn given<'m>(model: &'m Model, generator: &Generator) -> Option<Vec<&'m str>> {
     let output = (generator.files)(&Request::new(model, &[], Path::new(""))).ok()?;
     let name = |(slot, _): (usize, String)| model.features.base().features()[slot].name.as_str();
     Some(output.signature.into_iter().map(name).collect())
 }
 
-/// Returns the targets that a model was learned for, of those that write a file with the ending of `into` if there is one; else
+/// The targets that a model was learned for, of those that write a file with the ending of `into` if there is one; else
 /// [`RUST`].
 pub fn targets_of(model: &Model, into: Option<&Path>) -> Vec<&'static Generator> {
     let of_model = GENERATORS.iter().filter(|generator| model.purpose.targets.contains(&generator.target));

@@ -41,7 +41,7 @@ impl Namer {
         Self { case, reserved: words.collect(), taken: HashSet::new() }
     }
 
-    /// Returns an identifier of at most `longest` characters. A word of the language gets `_` behind it, a taken one a number.
+    /// An identifier of at most `longest` characters. A word of the language gets `_` behind it, a taken one a number.
     pub fn give(&mut self, name: &str, stem: &str, longest: usize) -> String {
         let base = self.base(name, stem, longest);
         let is_apart =
@@ -57,7 +57,7 @@ impl Namer {
         identifier
     }
 
-    /// Returns identifiers for names. A name that is an identifier stays itself, whatever the others are.
+    /// Identifiers for names. A name that is an identifier stays itself, whatever the others are.
     pub fn give_all<'n>(&mut self, names: impl Iterator<Item = &'n str> + Clone, stem: &str) -> Vec<String> {
         let own: HashSet<&str> =
             names.clone().filter(|name| self.base(name, stem, LONGEST) == *name).collect();
@@ -82,7 +82,7 @@ impl Namer {
     }
 }
 
-/// Returns the identifier of a name before anything else of the file is looked at.
+/// The identifier of a name before anything else of the file is looked at.
 pub fn identifier(name: &str, case: Case, stem: &str) -> String {
     let kept = case == Case::Kept && is_identifier(name);
     let mut words = if kept { name.to_owned() } else { words(name) };
@@ -113,7 +113,7 @@ pub fn identifier(name: &str, case: Case, stem: &str) -> String {
     base.trim_end_matches('_').to_owned()
 }
 
-/// Returns the name of a model's crate, module and C functions. A keyword, or a library of the language, is no name of a crate or
+/// The name of a model's crate, module and C functions. A keyword, or a library of the language, is no name of a crate or
 /// module that programs can read: `fn` becomes `fn_heuristic`.
 pub fn package(model: &Model) -> String {
     let name = identifier(&model.heuristic, Case::Snake, "heuristic");
@@ -122,14 +122,14 @@ pub fn package(model: &Model) -> String {
     if reserved.any(|word| word == name) { name + "_heuristic" } else { name }
 }
 
-/// Returns true if a name is an identifier in every language, without underscores at its ends: those are for the files' own names.
+/// Whether a name is an identifier in every language, without underscores at its ends: those are for the files' own names.
 pub fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.ends_with('_')
 }
 
-/// Returns the runs of ASCII letters and digits in a name, separated by spaces, and also where a capital follows a small letter.
+/// The runs of ASCII letters and digits in a name, separated by spaces, and also where a capital follows a small letter.
 /// Operators between them, as in names of derived features, become words.
 fn words(name: &str) -> String {
     let mut words = String::new();
@@ -203,7 +203,7 @@ impl Names {
         Ok(Self { package: package(model), features, choices })
     }
 
-    /// Returns the identifier of a feature.
+    /// The identifier of a feature.
     pub fn feature(&self, slot: usize) -> &str {
         &self.features[slot]
     }

@@ -104,7 +104,7 @@ impl<'a> Lines<'a> {
 /// Of fewer held-out inputs, the loss is a range, as in the summary of a training.
 const PRECISE: f64 = 300.0;
 
-/// Returns what a file says of its model, a sentence a line.
+/// The description of the model in a file, a sentence a line.
 pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> Vec<String> {
     let percent = |share: f64| format!("{} %", (share * 1e4).round() / 1e2);
     let fallback = model.fallback.map(|choice| shown(model.choice_name(choice)));
@@ -208,7 +208,7 @@ pub fn mark() -> String {
     )
 }
 
-/// Returns values separated by commas, several a line.
+/// Values separated by commas, several a line.
 pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String {
     let (mut text, mut line) = (String::new(), String::new());
     for value in values {
@@ -221,7 +221,7 @@ pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String
     if line.is_empty() { text } else { text + &format!("{indent}{}\n", line.trim_end()) }
 }
 
-/// Returns what is said of a logged feature: its name where that is not the identifier, meaning, unit, and categories. Texts and names
+/// The description of a logged feature: its name where that is not the identifier, meaning, unit, and categories. Texts and names
 /// are escaped as the file needs it.
 pub fn described(
     model: &Model,

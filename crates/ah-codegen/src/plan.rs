@@ -55,12 +55,12 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Returns what a caller gives.
+    /// The arguments of the caller.
     pub fn signature(&self, names: &Names) -> Vec<(usize, String)> {
         self.given.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
     }
 
-    /// Returns whether the file reads the library of mathematics, where these helpers of it do.
+    /// Whether the file reads the library of mathematics, where these helpers of it do.
     pub fn needs_math(&self, helpers: &[&str]) -> bool {
         let has_infinity = |code: &TableCode| code.tables.nodes.iter().any(|node| !node.1.is_finite());
         let is_called = |name: &&str| *name == "math" || helpers.contains(name);
@@ -68,18 +68,18 @@ impl Planned {
         is_called || self.is_boosted() || self.tables.as_ref().is_some_and(has_infinity)
     }
 
-    /// Returns whether the file adds up trees.
+    /// Whether the file adds up trees.
     pub fn is_boosted(&self) -> bool {
         self.tables.as_ref().is_some_and(|code| !code.tables.boosters.first_rows.is_empty())
     }
 
-    /// Returns whether the loop over a cost formula reads a feature of the input.
+    /// Whether the loop over a cost formula reads a feature of the input.
     pub fn loop_reads_input(&self) -> bool {
         let costs_read = self.costs.as_ref().is_some_and(|code| code.reads_input);
         costs_read || self.leaf.reads_input || self.conditions.0.reads_input
     }
 
-    /// Returns the helpers that the code calls.
+    /// The helpers that the code calls.
     pub fn helpers(&self) -> Vec<&str> {
         self.reads.iter().filter_map(|name| name.strip_suffix("()")).collect()
     }
@@ -223,7 +223,7 @@ impl Request<'_> {
     }
 }
 
-/// Returns distinct rankings, and by leaf the number of its ranking. The fallback is always allowed.
+/// Distinct rankings, and by leaf the number of its ranking. The fallback is always allowed.
 fn distinct_rankings(model: &Model) -> (Vec<Ranking>, Vec<usize>) {
     let mut distinct: Vec<Ranking> = Vec::new();
     let number = |leaf: &Leaf| {

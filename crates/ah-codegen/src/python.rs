@@ -58,7 +58,7 @@ static LANGUAGE: Language = Language {
     ..BASE
 };
 
-/// Returns true if some choices' names list fields: choices are then entries of `CONFIGS`.
+/// Whether some choices' names list fields: choices are then entries of `CONFIGS`.
 fn has_configs(model: &Model) -> bool {
     model.choices.iter().any(|name| fields(name).is_some())
 }
@@ -107,13 +107,13 @@ fn converted(model: &Model, slot: usize, given: &Code) -> Option<Code> {
     is_category.then_some(value)
 }
 
-/// Returns a list of names with commas between them, on several lines of a function's head if it is long.
+/// A list of names with commas between them, on several lines of a function's head if it is long.
 fn listed(all: impl Iterator<Item = String>) -> String {
     let lines = wrapped(all, "        ");
     lines.trim().trim_end_matches(',').to_owned()
 }
 
-/// Returns a tuple of texts.
+/// A tuple of texts.
 fn tuple<'n>(all: impl ExactSizeIterator<Item = &'n String>) -> String {
     let comma = if all.len() == 1 { "," } else { "" };
     format!("({}{comma})", listed(all.map(|text| python_string(text))))
@@ -162,7 +162,7 @@ fn configs(model: &Model) -> String {
     model.choices.iter().map(entry).collect()
 }
 
-/// Returns the comparisons of the guard, a line each; none for a model of every device.
+/// The comparisons of the guard, a line each; none for a model of every device.
 fn mismatch(model: &Model) -> String {
     let differs = |name: &str, value: String| format!("{name} is not None and {name} != {value}");
     let name = model.device.iter().map(|device| format!("name != {}", python_string(device.name())));
@@ -177,7 +177,7 @@ fn mismatch(model: &Model) -> String {
     parts.join("\n        or ")
 }
 
-/// Returns the comparisons of PyTorch's metadata with the model's.
+/// The comparisons of PyTorch's metadata with the model's.
 fn metadata(model: &Model) -> String {
     let mut text = String::new();
     if let Some(bytes) = model.shared_memory {
@@ -190,7 +190,7 @@ fn metadata(model: &Model) -> String {
     text
 }
 
-/// Returns one file of a skeleton.
+/// One file of a skeleton.
 fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, Error> {
     // Triton's and Inductor's doors look up the features that the code reads.
     let (mut values, names, planned) = values(request, suffix.is_empty())?;
@@ -200,7 +200,7 @@ fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, E
     Ok(Output::file(request, &format!("{module}.py"), text, planned.signature(&names)))
 }
 
-/// Returns a sentence on the choices that PyTorch's compiler never offers, by its way of naming them.
+/// A sentence on the choices that PyTorch's compiler never offers, by its way of naming them.
 fn foreign_choices(model: &Model) -> Option<String> {
     let is_own = |name: &&String| {
         ["orig", "pad"].contains(&name.as_str())

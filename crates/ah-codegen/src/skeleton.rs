@@ -136,7 +136,7 @@ pub fn values(
     Ok((values, names, planned))
 }
 
-/// Returns the error of a skeleton that cannot be rendered.
+/// The error of a skeleton that cannot be rendered.
 fn broken(problem: impl std::fmt::Display) -> Error {
     Error::Invalid(format!("a skeleton of ah-codegen does not render; report this: {problem}"))
 }

@@ -10,17 +10,17 @@ use ah_model::{Error, Model, Target};
 pub struct Generator {
     /// The target.
     pub target: Target,
-    /// Returns how a program uses what was written at this place, in half a sentence; functions of C begin with the heuristic's
+    /// How a program uses what was written at this place, in half a sentence; functions of C begin with the heuristic's
     /// identifier.
     pub(crate) usage: fn(&Path, &str) -> String,
     /// The endings that the one file of `--into` may have.
     pub(crate) endings: &'static [&'static str],
-    /// Returns its files.
+    /// Its files.
     pub(crate) files: fn(&Request<'_>) -> Result<Output, Error>,
 }
 
 impl Generator {
-    /// Returns whether the name of a file has the ending of this target's one.
+    /// Whether the name of a file has the ending of this target's one.
     pub(crate) fn writes(&self, path: &Path) -> bool {
         let ending = path.extension().unwrap_or_default();
         self.endings.iter().any(|expected| ending == *expected)
@@ -94,14 +94,14 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns one file: at the place that was asked for, or of this name below the folder.
+    /// One file: at the place that was asked for, or of this name below the folder.
     pub fn file(request: &Request<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
         let place = request.into.map_or_else(|| request.out.join(name), Path::to_owned);
         Self { place, signature, files: [(String::new(), text)].into(), warning: None }
     }
 }
 
-/// Returns the last part of a path without its ending: the module's name. `mod.rs` and `__init__.py` have their folder's.
+/// The last part of a path without its ending: the module's name. `mod.rs` and `__init__.py` have their folder's.
 pub fn stem(place: &Path) -> std::borrow::Cow<'_, str> {
     let stem = place.file_stem().unwrap_or_default();
     let folder = place.parent().and_then(Path::file_name).filter(|_| stem == "mod" || stem == "__init__");

@@ -3,7 +3,7 @@
 /// The most characters of a name that a comment shows.
 const SHOWN: usize = 120;
 
-/// Returns a name for a comment or documentation of any target: one line, no quote, backslash or bracket
+/// A name for a comment or documentation of any target: one line, no quote, backslash or bracket
 /// that could end the comment or be read as markup, no invisible character. It is for people only and never
 /// compared.
 pub fn shown(name: &str) -> String {
@@ -26,12 +26,12 @@ pub fn shown(name: &str) -> String {
     text
 }
 
-/// Returns true for printable ASCII and for letters and digits of any script, but not for marks, which join the character before.
+/// True for printable ASCII and for letters and digits of any script, but not for marks, which join the character before.
 fn readable(c: char) -> bool {
     matches!(c, ' '..='~') || c.is_alphanumeric() && c.escape_debug().len() == 1
 }
 
-/// Returns [`shown`] as inline code of rustdoc and markdown.
+/// [`shown`] as inline code of rustdoc and markdown.
 pub fn code(name: &str) -> String {
     match shown(name).trim() {
         "" => "(no name)".to_owned(),
@@ -39,7 +39,7 @@ pub fn code(name: &str) -> String {
     }
 }
 
-/// Returns a sentence from a TOML file for documentation: like [`shown`], with markup escaped.
+/// A sentence from a TOML file for documentation: like [`shown`], with markup escaped.
 pub fn sentence(text: &str) -> String {
     markup(shown(text).trim())
 }
@@ -56,13 +56,13 @@ pub fn markup(text: &str) -> String {
     escaped
 }
 
-/// Returns a string literal of Rust. Letters and digits of any script stay readable; other characters outside ASCII are escaped.
+/// A string literal of Rust. Letters and digits of any script stay readable; other characters outside ASCII are escaped.
 pub fn rust_string(text: &str) -> String {
     let plain = |c: char| if c > '~' && readable(c) { c.into() } else { c.escape_default().to_string() };
     format!("\"{}\"", text.chars().map(plain).collect::<String>())
 }
 
-/// Returns a string literal of C. Bytes outside ASCII become octal escapes, which end after three digits.
+/// A string literal of C. Bytes outside ASCII become octal escapes, which end after three digits.
 pub fn c_string(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {
@@ -77,12 +77,12 @@ pub fn c_string(text: &str) -> String {
     literal
 }
 
-/// Returns a string literal of Python, escaped like [`rust_string`].
+/// A string literal of Python, escaped like [`rust_string`].
 pub fn python_string(text: &str) -> String {
     escaped_between(if text.contains('"') && !text.contains('\'') { '\'' } else { '"' }, text)
 }
 
-/// Returns a string literal of Go.
+/// A string literal of Go.
 pub fn go_string(text: &str) -> String {
     escaped_between('"', text)
 }

@@ -9,7 +9,7 @@ use clap::CommandFactory as _;
 use crate::cli::{Arguments, Extra};
 use crate::{Request, WriteMode, generate, targets_of};
 
-/// Returns the flags, for completions and man pages.
+/// The flags, for completions and man pages.
 pub fn command() -> clap::Command {
     Arguments::command()
 }

@@ -83,7 +83,7 @@ impl GeneratedFiles {
     }
 }
 
-/// Returns the unified diff from a file's text to what is generated; empty if there is none.
+/// The unified diff from a file's text to what is generated; empty if there is none.
 pub fn difference(path: &Path, old: &str, new: &str) -> String {
     let path = path.display().to_string();
     let diff = TextDiff::from_lines(old, new);
@@ -91,22 +91,22 @@ pub fn difference(path: &Path, old: &str, new: &str) -> String {
 }
 
 impl Report {
-    /// Returns the files that differ from those on the disk.
+    /// The files that differ from those on the disk.
     fn changed(&self) -> impl Iterator<Item = &Change> {
         self.generated.iter().flat_map(|generated| &generated.changes).filter(|change| !change.is_same())
     }
 
-    /// Returns what the programs that read the files will not do, a sentence for each target.
+    /// Limits of the programs that read the files, a sentence for each target.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.generated.iter().filter_map(|generated| generated.output.warning.as_deref())
     }
 
-    /// Returns true if the disk had exactly the generated files.
+    /// Whether the disk had exactly the generated files.
     pub fn is_same(&self) -> bool {
         self.changed().next().is_none()
     }
 
-    /// Returns the differences as a unified diff, from the disk to the generated files; empty if there is none.
+    /// The differences as a unified diff, from the disk to the generated files; empty if there is none.
     pub fn diff(&self) -> String {
         let of = |Change { path, old, new }: &Change| {
             let [old, new] = [old, new].map(|text| text.as_deref().unwrap_or_default());
@@ -115,7 +115,7 @@ impl Report {
         self.changed().map(of).collect()
     }
 
-    /// Returns the changed files, one a line.
+    /// The changed files, one a line.
     pub fn changed_files(&self) -> String {
         let line = |Change { path, old, new }: &Change| {
             let change = match (old, new) {

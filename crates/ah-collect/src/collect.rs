@@ -166,7 +166,7 @@ impl FallbackWatch {
     }
 }
 
-/// Returns why an input, or the first of its choices that is offered, has no time; `None` if a choice has one, or nothing can
+/// Why an input, or the first of its choices that is offered, has no time; `None` if a choice has one, or nothing can
 /// be measured here.
 fn failure(result: &Result<Measurement, Failure>) -> Option<&Failure> {
     match result {

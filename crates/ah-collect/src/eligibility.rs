@@ -32,7 +32,7 @@ impl Eligibility {
         Ok(Self { schema: schema.clone(), conditions })
     }
 
-    /// Returns by choice why it cannot run on this input, if it cannot.
+    /// The reason, by choice, why it cannot run on this input, if it cannot.
     ///
     /// # Errors
     /// The input lacks a feature, or has one of the wrong kind.
@@ -42,7 +42,7 @@ impl Eligibility {
     }
 }
 
-/// Returns why a choice with this condition cannot run in a row, if it cannot. An undefined condition counts as false.
+/// Why a choice with this condition cannot run in a row, if it cannot. An undefined condition counts as false.
 pub(crate) fn refusal(condition: &Precondition, row: &[Value]) -> Option<Failure> {
     let refused = || Failure::skipped(format!("not eligible: {}", condition.expression));
     (!condition.holds(row)).then(refused)

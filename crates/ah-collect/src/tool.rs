@@ -28,7 +28,7 @@ Examples:
   A kernel or commands of your own, described in a file:
     ah-collect --optimization own.toml -o own.txt";
 
-/// Returns the flags and subcommands, for completions and man pages.
+/// The flags and subcommands, for completions and man pages.
 pub fn command() -> clap::Command {
     cli::command::<ToolFlags>(ABOUT, EXAMPLES)
 }
@@ -99,7 +99,7 @@ impl ToolFlags {
         self.optimization.as_deref().map(OptimizationFile::read).transpose()
     }
 
-    /// Returns where to measure: a GPU if there is one and kernels for it.
+    /// The device to measure on: a GPU if there is one and kernels for it.
     fn backend(
         &self,
         choices: Option<&CustomChoices>,
@@ -138,7 +138,7 @@ impl ToolFlags {
     }
 }
 
-/// Returns why there is no GPU, if there is none.
+/// Why there is no GPU, if there is none.
 fn no_gpu() -> Option<String> {
     cuda::count().err().map(|e| e.to_string())
 }

@@ -18,7 +18,7 @@ pub const LEAF: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Node(pub u16, pub f64, pub u32);
 
-/// Returns the number of the leaf that an input reaches. `value` is asked only for the columns on the path.
+/// The number of the leaf that an input reaches. `value` is asked only for the columns on the path.
 ///
 /// # Errors
 /// The first column on the path whose value is NaN.
@@ -204,7 +204,7 @@ fn add<const N: usize>(sums: &mut [[i16; LANES]], rows: [&[Row]; N]) {
     }
 }
 
-/// Returns the leaves of a block that some rows of masks have in common. Inlined, they are computed one by one instead of
+/// The leaves of a block that some rows of masks have in common. Inlined, they are computed one by one instead of
 /// two at a time.
 #[inline(never)]
 fn remaining(masks: &[Masks], rows: &[u16]) -> [u64; BLOCK] {
@@ -270,7 +270,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Returns the choices of a leaf for an input, best first; of equal ones the one in the first lane. `sums` are zeros without
+    /// The choices of a leaf for an input, best first; of equal ones the one in the first lane. `sums` are zeros without
     /// boosters; `costs` is empty without a formula; `scores` is scratch. All have the parts of the leaf.
     ///
     /// `score(c) = costs[c] + leaf.score + unit * sums[c]`, with [factors](Self::are_factors) `costs[c] * leaf.score`, and `c` is allowed if it is the fallback, or if the leaf allows it and
@@ -304,7 +304,7 @@ impl Rule {
     }
 }
 
-/// Returns the first lane with the least score, and makes its score infinite. No branch depends on the scores before the lane.
+/// Takes the first lane with the least score, and makes its score infinite. No branch depends on the scores before the lane.
 #[inline(never)]
 fn take_least(scores: &mut [[f64; LANES]]) -> Option<(usize, f64)> {
     let mut least = [f64::INFINITY; 8];
@@ -321,7 +321,7 @@ fn take_least(scores: &mut [[f64; LANES]]) -> Option<(usize, f64)> {
     Some((LANES * part + lane, least))
 }
 
-/// Returns the choice to take from a ranking, best first: the first that is allowed and offered. The fallback always counts as offered.
+/// The choice to take from a ranking, best first: the first that is allowed and offered. The fallback always counts as offered.
 ///
 /// `None` declines: nothing is allowed, or only the fallback and an offered choice that is not allowed is better. `offered` is
 /// asked only for a choice that may change the answer.

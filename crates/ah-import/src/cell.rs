@@ -45,7 +45,7 @@ impl From<Json> for Cell {
 }
 
 impl Cell {
-    /// Returns the text that the cell holds, if it holds text.
+    /// The text that the cell holds, if it holds text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -53,12 +53,12 @@ impl Cell {
         }
     }
 
-    /// Returns whether there is no value, as a time or as a number.
+    /// Whether there is no value, as a time or as a number.
     pub fn is_missing(&self) -> bool {
         self.missing_word().is_some()
     }
 
-    /// Returns the word that says that there is no value, empty where there is none.
+    /// The word that says that there is no value, empty where there is none.
     pub fn missing_word(&self) -> Option<&'static str> {
         match self {
             Self::Missing(word) => Some(word),
@@ -67,7 +67,7 @@ impl Cell {
         }
     }
 
-    /// Returns the cell at this place of a list inside lists.
+    /// The cell at this place of a list inside lists.
     pub fn at(&self, path: &[usize]) -> &Self {
         path.iter().fold(self, |cell, &at| match cell {
             Self::List(list) => list.get(at).unwrap_or(&Self::Missing("")),
@@ -75,7 +75,7 @@ impl Cell {
         })
     }
 
-    /// Returns whether the cell passes a test, or one of the values in its list.
+    /// Whether the cell passes a test, or one of the values in its list.
     pub fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
         match self {
             Self::List(list) if !list.is_empty() => list.iter().any(|cell| cell.any(test)),
@@ -115,7 +115,7 @@ impl Cell {
         Ok(FeatureKind::Categorical)
     }
 
-    /// Returns the cell for a message.
+    /// The cell for a message.
     pub fn shown(&self) -> String {
         match self {
             Self::Missing(_) => "nothing".to_owned(),
@@ -125,7 +125,7 @@ impl Cell {
     }
 }
 
-/// Returns a truth value as a log has it, and other text as it is.
+/// A truth value as a log has it, and other text as it is.
 pub fn truth(text: &str) -> &str {
     match text {
         "true" | "TRUE" => "True",
@@ -137,7 +137,7 @@ pub fn truth(text: &str) -> &str {
 /// Python's text for a value that is missing. As a category it is a name: `activation=None`.
 pub const NONE: &str = "None";
 
-/// Returns the word, if pandas, polars, R or SQL write a missing value in this way.
+/// The word, if pandas, polars, R or SQL write a missing value in this way.
 fn missing(text: &str) -> Option<&'static str> {
     const WORDS: [&str; 6] = ["", "NA", "N/A", "<NA>", "null", "NULL"];
     let is_nan = text.eq_ignore_ascii_case("nan");

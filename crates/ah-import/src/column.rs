@@ -18,18 +18,18 @@ pub struct Column {
 }
 
 impl Column {
-    /// Returns the column's cell in a row.
+    /// The column's cell in a row.
     pub fn cell<'c>(&self, cells: &'c [Cell]) -> &'c Cell {
         cells[self.index].at(&self.path)
     }
 }
 
-/// Returns whether a column has this name, or a path of keys that ends with it.
+/// Whether a column has this name, or a path of keys that ends with it.
 pub fn is_named(column: &str, name: &str) -> bool {
     column.strip_suffix(name).is_some_and(|keys| keys.is_empty() || keys.ends_with('.'))
 }
 
-/// Returns columns of a table, each with its position in `known`, which has the columns of all tables by name.
+/// Columns of a table, each with its position in `known`, which has the columns of all tables by name.
 pub fn positions<'c, T>(
     known: &mut IndexMap<String, T>,
     columns: impl Iterator<Item = &'c Column>,

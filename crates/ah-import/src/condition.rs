@@ -45,7 +45,7 @@ impl SeenValues {
         }
     }
 
-    /// Returns a sentence about the condition `text`, whose value no row has.
+    /// A sentence about the condition `text`, whose value no row has.
     pub fn unfound(&self, text: &str) -> String {
         format!(
             "no row has {}; its column has {}",
@@ -74,12 +74,12 @@ impl Condition {
         Ok(Self { column: find(name)?, negated, number, pattern, text: text.to_owned() })
     }
 
-    /// Returns whether a cell fulfils the condition; of a list, whether one of its values does.
+    /// Whether a cell fulfils the condition; of a list, whether one of its values does.
     pub fn holds(&self, cell: &Cell) -> bool {
         cell.any(&|cell| self.matches(cell) != self.negated)
     }
 
-    /// Returns whether a cell has the condition's value; of a list, whether one of its values is it.
+    /// Whether a cell has the condition's value; of a list, whether one of its values is it.
     pub fn names(&self, cell: &Cell) -> bool {
         cell.any(&|cell| self.matches(cell))
     }

@@ -208,14 +208,14 @@ impl Contents {
         Ok(())
     }
 
-    /// Returns a sentence for each condition of the user whose value no row has.
+    /// A sentence for each condition of the user whose value no row has.
     pub fn unfound(&self, params: &ImportParams) -> Vec<String> {
         let texts = params.only_where.iter().chain(&params.failed_where);
         let seen = texts.filter_map(|text| Some((text, self.conditions.get(text)?)));
         seen.filter(|(_, seen)| !seen.is_found).map(|(text, seen)| seen.unfound(text)).collect()
     }
 
-    /// Returns the features. Their texts in all rows show which are numerical.
+    /// The features. Their texts in all rows show which are numerical.
     ///
     /// # Errors
     /// The first odd row, where some texts of a column are numbers and others are names.
@@ -254,7 +254,7 @@ impl Contents {
         Err(Error::parameter("wide", "a column of times for each choice (name these with --choice)", found))
     }
 
-    /// Returns the names of a feature of names, some more than once.
+    /// The names of a feature of names, some more than once.
     pub fn names(&self, slot: usize) -> impl Iterator<Item = &str> {
         let is_named = self.schema.features()[slot].kind == FeatureKind::Categorical
             && !self.roles.features[slot].categorical;
@@ -263,7 +263,7 @@ impl Contents {
         values.filter(|value| !["", NONE].contains(value))
     }
 
-    /// Returns the inputs in the order of the rows, each as its text in a log with this schema, with its choices and times.
+    /// The inputs in the order of the rows, each as its text in a log with this schema, with its choices and times.
     pub fn samples(
         &self,
         schema: &Schema,

@@ -108,7 +108,7 @@ impl Doubts {
         Ok(())
     }
 
-    /// Returns a sentence for each column that counts the runs in the times of the column `time`, if its name is that of a total.
+    /// A sentence for each column that counts the runs in the times of the column `time`, if its name is that of a total.
     pub fn counts(&self, time: &str) -> impl Iterator<Item = String> {
         let is_total = words(time).iter().any(|word| ["total", "sum"].contains(&&*word.to_lowercase()));
         let differs = |watched: &Watched| watched.has_many || watched.values.len() > 1;
@@ -120,7 +120,7 @@ impl Doubts {
         })
     }
 
-    /// Returns a sentence about what explains most of how far times differ from others of their input and choice. `free` is the number of
+    /// A sentence about what explains most of how far times differ from others of their input and choice. `free` is the number of
     /// times less that of such pairs.
     pub fn explanation(&self, times: &[Deviation], free: usize) -> Option<String> {
         let all: f64 = times.iter().map(|time| time.log * time.log).sum();
@@ -159,7 +159,7 @@ impl Doubts {
         }
     }
 
-    /// Returns a sentence for each column that probably says whether a row is valid, where `fastest` rows are not, or rows without times
+    /// A sentence for each column that probably says whether a row is valid, where `fastest` rows are not, or rows without times
     /// (`untimed`) failed, but for the columns that the user `asked` about. `fastest` has for each input the row with the least time.
     pub fn validity(&self, fastest: &[usize], untimed: &[usize], asked: &[&str]) -> Vec<String> {
         let sentences = |watched: &Watched| {
@@ -183,13 +183,13 @@ impl Watched {
         Self { name: name.to_owned(), words, measures_errors, ..Self::default() }
     }
 
-    /// Returns the most frequent value.
+    /// The most frequent value.
     fn usual(&self) -> Option<&String> {
         let count = |value: &u8| self.rows.iter().filter(|row| *row == value).count();
         self.values.get_index((0..self.values.len() as u8).max_by_key(count)?.into())
     }
 
-    /// Returns a sentence about the bad values that these rows have. `what` describes the rows, up to their number.
+    /// A sentence about the bad values that these rows have. `what` describes the rows, up to their number.
     fn bad_rows(&self, rows: &[usize], what: &str, is_bad: impl Fn(&String) -> bool) -> Option<String> {
         let values = rows.iter().filter_map(|row| self.values.get_index((*self.rows.get(*row)?).into()));
         let bad: Vec<&String> = values.filter(|value| is_bad(value)).collect();
@@ -207,7 +207,7 @@ impl Watched {
         ))
     }
 
-    /// Returns the state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
+    /// The state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
     fn state<'c>(&self, cell: &'c Cell) -> &'c str {
         let text = cell.as_text().unwrap_or_default();
         if !self.measures_errors {
@@ -221,7 +221,7 @@ impl Watched {
         }
     }
 
-    /// Returns whether its numbers measure something, so that they are no states.
+    /// Whether its numbers measure something, so that they are no states.
     fn is_measured(&self) -> bool {
         let is_fraction = |value: &String| ah_types::number(value).is_some_and(|x| x.fract() != 0.0);
         self.values.iter().any(|value| value == A_NUMBER || is_fraction(value))
@@ -236,7 +236,7 @@ impl Watched {
         is_named && !self.is_measured() && !is_label(&self.name) || self.values.iter().any(is_bad)
     }
 
-    /// Returns whether a value is good news, if the words say so.
+    /// Whether a value is good news, if the words say so.
     fn is_good(&self, value: &str) -> Option<bool> {
         if self.is_measured()
             && (value == A_NUMBER || value == NO_NUMBER || ah_types::number(value).is_some())
@@ -262,14 +262,14 @@ impl Watched {
     }
 }
 
-/// Returns whether one of a name's words, or two behind each other as in `timed_out`, is one of these or begins with a long one.
+/// Whether one of a name's words, or two behind each other as in `timed_out`, is one of these or begins with a long one.
 fn has_word(name: &[String], words: &[String]) -> bool {
     let is_one =
         |word: &str| words.iter().any(|known| word == known || known.len() > 3 && word.starts_with(&**known));
     name.iter().any(|word| is_one(word)) || name.windows(2).any(|two| is_one(&two.concat()))
 }
 
-/// Returns whether a value is bad news in any column: `FAIL`, `CUDA error: 700`, not `no errors`.
+/// Whether a value is bad news in any column: `FAIL`, `CUDA error: 700`, not `no errors`.
 fn is_bad(value: &str) -> bool {
     let text = format!(" {} ", words(value).join(" ").to_lowercase());
     let is_denied = [" no ", " 0 ", " without "].iter().any(|no| text.starts_with(no));
@@ -280,13 +280,13 @@ fn is_name(value: &str) -> bool {
     !value.is_empty() && ah_types::number(value).is_none()
 }
 
-/// Returns whether the end of a name is a figure: ` (p99)`, `_mean`, `/real_time`.
+/// Whether the end of a name is a figure: ` (p99)`, `_mean`, `/real_time`.
 fn is_figure(end: &str) -> bool {
     let word: String = end.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     is_statistic(&word) || is_spread(&word) || is_in(&WORDS.figures, &word)
 }
 
-/// Returns a word for a shell.
+/// A word for a shell.
 fn shell(word: &str) -> String {
     if word.bytes().all(|b| b.is_ascii_alphanumeric() || b"=!_-./".contains(&b)) && !word.contains('!') {
         return word.to_owned();
@@ -294,7 +294,7 @@ fn shell(word: &str) -> String {
     format!("'{}'", cut(word, 60).replace('\'', "'\\''"))
 }
 
-/// Returns a sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`, or of all, such as
+/// A sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`, or of all, such as
 /// `total`. `column` has their names.
 pub fn statistics(choices: &IndexSet<String>, column: &str) -> Option<String> {
     let of = |name: &str| {

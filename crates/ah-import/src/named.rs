@@ -14,7 +14,7 @@ pub enum Named {
 }
 
 impl Named {
-    /// Returns the quantity, if the name says it.
+    /// The quantity, if the name says it.
     pub fn quantity(self) -> Option<Quantity> {
         match self {
             Self::Quantity(quantity) => Some(quantity),
@@ -22,7 +22,7 @@ impl Named {
         }
     }
 
-    /// Returns what the name of a column says: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
+    /// The quantity that the name of a column means: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
     pub fn of(column: &str) -> Self {
         let mut name = column.trim();
         // The 99 % of a percentile is a statistic.
@@ -113,7 +113,7 @@ impl Named {
         }
     }
 
-    /// Returns what a unit before the end of a name says: `time_us_run1` has microseconds, `tflops_fp16` rates; `us_east` and
+    /// The quantity that a unit before the end of a name means: `time_us_run1` has microseconds, `tflops_fp16` rates; `us_east` and
     /// `duration_100ns` are questions.
     fn inside(words: &[&str]) -> Self {
         let named = |at: usize| {
@@ -146,20 +146,20 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// Returns whether a word in small letters is for what is no time, also for a thousand or more of it: `kcycles`.
+/// Whether a word in small letters is for what is no time, also for a thousand or more of it: `kcycles`.
 fn is_other(word: &str) -> bool {
     let of_many = word.strip_prefix(['k', 'm', 'g']).filter(|word| word.len() > 3);
     is_in(&WORDS.no_times, word) || of_many.is_some_and(|word| is_in(&WORDS.no_times, word))
 }
 
-/// Returns whether a word counts what is done, so that `s` behind it makes a rate. One run, `op`, and single letters do not.
+/// Whether a word counts what is done, so that `s` behind it makes a rate. One run, `op`, and single letters do not.
 fn is_amount(word: &str) -> bool {
     let lower = word.to_lowercase();
     word.len() > 1 && is_counted(word)
         || lower.ends_with('s') && (known_amount(word).is_some() || is_in(&WORDS.runs, &lower))
 }
 
-/// Returns whether a word before a unit of time may be what is counted in it: a plural or a short word before seconds (`rows_s`, `img_s`),
+/// Whether a word before a unit of time may be what is counted in it: a plural or a short word before seconds (`rows_s`, `img_s`),
 /// and an amount before any unit (`ops_ms`). `kernels_ms` has the milliseconds of all kernels, and `times_s` seconds.
 fn may_be_counted_in(word: &str, unit: Unit) -> bool {
     let lower = word.to_lowercase();
@@ -171,7 +171,7 @@ fn may_be_counted_in(word: &str, unit: Unit) -> bool {
     is_amount(word) || unit == Unit::S && (is_plural || is_in(&WORDS.counted, &lower))
 }
 
-/// Returns the text before the last bracket of a name, and the text inside.
+/// The text before the last bracket of a name, and the text inside.
 fn bracket(name: &str) -> Option<(&str, &str)> {
     let (open, close) = [('(', ')'), ('[', ']')].into_iter().find(|(_, close)| name.ends_with(*close))?;
     let at = name.rfind(open)?;

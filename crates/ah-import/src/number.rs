@@ -40,14 +40,14 @@ pub fn read(text: &str, decimal: Option<Decimal>) -> Option<f64> {
     })
 }
 
-/// Returns whether text that is no number is one with grouped digits or with a decimal comma.
+/// Whether text that is no number is one with grouped digits or with a decimal comma.
 pub fn is_localized(text: &str) -> bool {
     text.contains(|c: char| !c.is_ascii_alphanumeric())
         && ah_types::number(text).is_none()
         && [Decimal::Point, Decimal::Comma].iter().any(|decimal| plain(text, *decimal).is_some())
 }
 
-/// Returns whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567`, `50 %`,
+/// Whether a text is a number in a notation that import does not read: `0x64`, `1_000`, `10k`, `2 GiB`, `12,34,567`, `50 %`,
 /// `1.5D+03`, `16 threads`, `2^10` or `'64'`.
 pub fn is_notation(text: &str) -> bool {
     static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
@@ -57,14 +57,14 @@ pub fn is_notation(text: &str) -> bool {
     NOTATION.is_match(text)
 }
 
-/// Returns whether a text is several numbers: `64x128`, `(8, 16)`, `[1, 2]`, `1/2`.
+/// Whether a text is several numbers: `64x128`, `(8, 16)`, `[1, 2]`, `1/2`.
 pub fn is_shape(text: &str) -> bool {
     static SHAPE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^\W?\d+(( ?[x×*/] ?|, ?)\d+)+\W?$").expect("a regular expression"));
     SHAPE.is_match(text)
 }
 
-/// Returns the number with a decimal point and without groups; `None` where the separators are out of place.
+/// The number with a decimal point and without groups; `None` where the separators are out of place.
 fn plain(text: &str, decimal: Decimal) -> Option<String> {
     let text = text.trim();
     let (mantissa, exponent) = text.split_at(text.find(['e', 'E']).unwrap_or(text.len()));
@@ -93,7 +93,7 @@ fn plain(text: &str, decimal: Decimal) -> Option<String> {
     (has_digits && is_digits(fraction)).then(|| format!("{sign}{digits}{point}{fraction}{exponent}"))
 }
 
-/// Returns whether the point of a number may group digits: `1.000`, as a spreadsheet in German writes it, not `0.125`.
+/// Whether the point of a number may group digits: `1.000`, as a spreadsheet in German writes it, not `0.125`.
 pub fn may_be_grouped(number: &str) -> bool {
     !number.trim_start_matches(['-', '+']).starts_with('0') && plain(number, Decimal::Comma).is_some()
 }

@@ -46,7 +46,7 @@ pub struct Preset {
     pub line_pattern: Option<String>,
 }
 
-/// Returns all presets in the order of their names. A test reads each.
+/// All presets in the order of their names. A test reads each.
 fn all() -> Vec<Preset> {
     let read = |file: &include_dir::File<'_>| {
         let preset: Preset = toml::from_str(file.contents_utf8()?).ok()?;
@@ -57,12 +57,12 @@ fn all() -> Vec<Preset> {
     presets
 }
 
-/// Returns the names of all tools.
+/// The names of all tools.
 pub fn names() -> Vec<String> {
     all().into_iter().map(|preset| preset.name).collect()
 }
 
-/// Returns the text of a tool's preset, to print it.
+/// The text of a tool's preset, to print it.
 ///
 /// # Errors
 /// [`Error::Parameter`] for another name.
@@ -75,7 +75,7 @@ pub fn text(tool: &str) -> Result<&'static str, Error> {
     })
 }
 
-/// Returns the preset of `--tool`, or else the only one, if the file has all its marks.
+/// The preset of `--tool`, or else the only one, if the file has all its marks.
 pub fn find(params: &ImportParams, has: impl Fn(&str) -> bool) -> Option<Preset> {
     if params.rows.is_some() && params.tool.is_none() {
         return None;
@@ -92,13 +92,13 @@ pub fn find(params: &ImportParams, has: impl Fn(&str) -> bool) -> Option<Preset>
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
-/// Returns the names of the files of a row, of each tool that writes folders.
+/// The names of the files of a row, of each tool that writes folders.
 pub fn folders(params: &ImportParams) -> impl Iterator<Item = Vec<String>> {
     let is_asked = |preset: &Preset| params.tool.as_ref().is_none_or(|tool| *tool == preset.name);
     all().into_iter().filter(is_asked).map(|preset| preset.files).filter(|files| !files.is_empty())
 }
 
-/// Returns the preset that was found for a file, or one without flags.
+/// The preset that was found for a file, or one without flags.
 ///
 /// # Errors
 /// The file is not of the tool that `--tool` names.
@@ -113,12 +113,12 @@ pub fn found_for(path: &Path, params: &ImportParams, found: Option<Preset>) -> R
 }
 
 impl Preset {
-    /// Returns the format of `--tool`, if its files have one that their names do not show.
+    /// The format of `--tool`, if its files have one that their names do not show.
     pub fn format(tool: &str) -> Option<Format> {
         all().into_iter().find(|preset| preset.name == tool)?.format
     }
 
-    /// Returns the flags of an import of such a file. A condition on a column that the file lacks is none.
+    /// The flags of an import of such a file. A condition on a column that the file lacks is none.
     pub fn apply(&self, params: &ImportParams, columns: &[String]) -> ImportParams {
         let has = |condition: &&String| {
             let column = condition.split(['=', '!']).next().unwrap_or_default();

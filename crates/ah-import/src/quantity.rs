@@ -35,7 +35,7 @@ fn prefix(text: &str) -> Option<f64> {
     }
 }
 
-/// Returns an amount that a word names, empty for runs of the choice, and how many of it: `GB`, `Mops`.
+/// An amount that a word names, empty for runs of the choice, and how many of it: `GB`, `Mops`.
 pub fn known_amount(word: &str) -> Option<(&'static str, f64)> {
     let amounts = WORDS.amounts.iter();
     let known =
@@ -43,13 +43,13 @@ pub fn known_amount(word: &str) -> Option<(&'static str, f64)> {
     known.filter_map(|(end, name)| Some((name, prefix(word.strip_suffix(end)?)?))).next()
 }
 
-/// Returns whether a word names an amount that is no run of the choice.
+/// Whether a word names an amount that is no run of the choice.
 pub fn is_counted(word: &str) -> bool {
     known_amount(word).is_some_and(|(amount, _)| !amount.is_empty())
 }
 
 impl Rate {
-    /// Returns the rate of an amount, whose unit is `text` in the table.
+    /// The rate of an amount, whose unit is `text` in the table.
     pub fn new(amount: &str, per: Unit, text: &str) -> Self {
         let lower = amount.to_lowercase();
         let (amount, factor) = match known_amount(amount) {
@@ -60,7 +60,7 @@ impl Rate {
         Self { amount: amount.to_owned(), factor, per, text: text.to_owned() }
     }
 
-    /// Returns the rate of a word such as `TFLOPS`, `fps`, `kHz` or `GBps`.
+    /// The rate of a word such as `TFLOPS`, `fps`, `kHz` or `GBps`.
     pub fn of_word(word: &str) -> Option<Self> {
         let rate = |amount: &str| Some(Self::new(amount, Unit::S, word));
         let lower = word.to_lowercase();
@@ -76,17 +76,17 @@ impl Rate {
         WORDS.rates.iter().any(has_prefix).then(|| rate(if lower.len() > 4 { &lower } else { "" })).flatten()
     }
 
-    /// Returns rates in an amount that nothing names.
+    /// Rates in an amount that nothing names.
     pub fn of_unknown(text: &str) -> Self {
         Self { amount: "amount".to_owned(), factor: 1.0, per: Unit::S, text: text.to_owned() }
     }
 
-    /// Returns whether one of the amount is one run of the choice.
+    /// Whether one of the amount is one run of the choice.
     fn counts_runs(&self) -> bool {
         self.amount.is_empty()
     }
 
-    /// Returns the milliseconds of one run, or of one unit of the first rate's amount.
+    /// The milliseconds of one run, or of one unit of the first rate's amount.
     fn ms(&self, x: f64, first: Option<&Quantity>) -> f64 {
         let of_first = match first {
             Some(Quantity::Rate(first)) if !self.counts_runs() => first.factor,
@@ -108,7 +108,7 @@ impl Quantity {
         Self::Rate(Rate::of_unknown(""))
     }
 
-    /// Returns what a unit says: `us`, `ns/op`, `ops/ms`, `GB/s`, `TFLOPS`.
+    /// The quantity that a unit means: `us`, `ns/op`, `ops/ms`, `GB/s`, `TFLOPS`.
     pub fn of_unit(text: &str) -> Option<Self> {
         let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
         if let Some(unit) = Unit::of_word(text) {
@@ -135,7 +135,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the unit of rates that do not count runs: nobody knows how much one run does.
+    /// The unit of rates that do not count runs: nobody knows how much one run does.
     pub fn unknown_amount(&self) -> Option<String> {
         match self {
             Self::Rate(rate) if !rate.counts_runs() => Some(match &*rate.text {
@@ -146,7 +146,7 @@ impl Quantity {
         }
     }
 
-    /// Returns whether both may stand in one table: rates of one amount, or times and rates of runs.
+    /// Whether both may stand in one table: rates of one amount, or times and rates of runs.
     pub fn agrees(&self, first: &Self) -> bool {
         let amount = |quantity: &Self| match quantity {
             Self::Rate(rate) => rate.amount.clone(),
@@ -155,7 +155,7 @@ impl Quantity {
         amount(self) == amount(first)
     }
 
-    /// Returns the milliseconds that a number means: of a rate, those of one run, or of the amount in the first rate of the table.
+    /// The milliseconds that a number means: of a rate, those of one run, or of the amount in the first rate of the table.
     pub fn ms(&self, x: f64, first: Option<&Self>) -> f64 {
         match self {
             Self::Time(unit) => unit.ms(x),

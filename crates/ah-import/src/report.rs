@@ -49,7 +49,7 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
-    /// Returns the report of an import of these rows.
+    /// The report of an import of these rows.
     pub(crate) fn new(contents: &Contents, params: &ImportParams) -> Self {
         let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
         let (times, failed) =
@@ -77,7 +77,7 @@ impl ImportReport {
     }
 }
 
-/// Returns the unit of the times in the tables, in words.
+/// The unit of the times in the tables, in words.
 fn unit(contents: &Contents) -> String {
     let roles = &contents.roles;
     let mut named = roles.times.iter().map(|time| &time.named);

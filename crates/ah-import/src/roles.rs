@@ -73,19 +73,19 @@ impl Roles {
         Ok(Self { unit, watched, features, choice, times, rules, conditions })
     }
 
-    /// Returns true if nothing names the unit of the times.
+    /// Whether nothing names the unit of the times.
     pub fn unit_is_assumed(&self) -> bool {
         let is_named = self.times.iter().any(|time| time.named.is_some());
         !is_named && self.unit.is_none() && !self.rules.higher_is_better
     }
 
-    /// Returns the columns without a role.
+    /// The columns without a role.
     pub fn unused(&self) -> impl Iterator<Item = &Column> {
         let is_asked = |column: &Column| self.all_conditions().any(|of| of.column.index == column.index);
         self.watched.iter().filter(move |column| !is_asked(column))
     }
 
-    /// Returns the conditions of `--where` and `--failed-where`.
+    /// The conditions of `--where` and `--failed-where`.
     pub fn all_conditions(&self) -> impl Iterator<Item = &Condition> {
         self.conditions.iter().chain(&self.rules.failed_where)
     }
@@ -102,7 +102,7 @@ impl Roles {
         Err(Fault::new(expected, listed(ours), hint).of_file(path).into())
     }
 
-    /// Returns true if each choice has a column of times.
+    /// Whether each choice has a column of times.
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
     }
@@ -146,7 +146,7 @@ impl<'a> Finder<'a> {
         Self { path, columns, places, repeated, params }
     }
 
-    /// Returns the column of this name, or of a path of keys that alone ends with it; or a place in the lists of such a column.
+    /// The column of this name, or of a path of keys that alone ends with it; or a place in the lists of such a column.
     ///
     /// # Errors
     /// A column that the table lacks, or has twice.
@@ -178,7 +178,7 @@ impl<'a> Finder<'a> {
         Ok(Column { path, ..self.at(index, name) })
     }
 
-    /// Returns the column at this position.
+    /// The column at this position.
     fn at(&self, index: usize, name: &str) -> Column {
         let categorical = self.params.categorical.iter().any(|column| column == name);
         Column { index, path: Vec::new(), name: name.to_owned(), categorical, decimal: self.params.decimal }
@@ -209,7 +209,7 @@ impl<'a> Finder<'a> {
         Ok(columns)
     }
 
-    /// Returns the columns that a format names, as far as the table has them. In `params.*`, the star is the column's name.
+    /// The columns that a format names, as far as the table has them. In `params.*`, the star is the column's name.
     fn by_default(&self, names: &IndexSet<String>) -> Vec<Column> {
         let columns = names.iter().flat_map(|name| match name.split_once('*') {
             None => self.column("", name).into_iter().collect::<Vec<_>>(),
@@ -225,7 +225,7 @@ impl<'a> Finder<'a> {
         columns.collect()
     }
 
-    /// Returns the columns that a flag names, else those of the tool that are free.
+    /// The columns that a flag names, else those of the tool that are free.
     fn given(
         &self,
         field: &'static str,
@@ -243,7 +243,7 @@ impl<'a> Finder<'a> {
         Error::parameter(field, expected, format!("none among the columns of {}", self.known()))
     }
 
-    /// Returns the table and its columns, in words.
+    /// The table and its columns, in words.
     fn known(&self) -> String {
         match self.columns {
             [] => format!("{}, which has none", self.path.display()),
@@ -273,7 +273,7 @@ impl<'a> Finder<'a> {
         Ok(features)
     }
 
-    /// Returns a column a choice: the named ones, else all that are no features. A column without a name is
+    /// A column a choice: the named ones, else all that are no features. A column without a name is
     /// the index that pandas writes.
     fn wide(&self, of_features: &FxHashSet<usize>) -> Result<Vec<Column>, Error> {
         if !self.params.choice.is_empty() {
@@ -303,7 +303,7 @@ impl<'a> Finder<'a> {
         Err(Error::parameter("wide", expected, found))
     }
 
-    /// Returns a row a timing: the columns of the choice, and of the times.
+    /// A row a timing: the columns of the choice, and of the times.
     fn long(
         &self,
         preset: &Preset,

@@ -27,7 +27,7 @@ pub struct ReadRow {
 }
 
 impl Roles {
-    /// Returns whether the row is to be read, by `--where`.
+    /// Whether the row is to be read, by `--where`.
     pub fn is_wanted(&self, cells: &[Cell]) -> bool {
         self.conditions.iter().all(|condition| condition.holds(condition.column.cell(cells)))
     }
@@ -65,7 +65,7 @@ impl Roles {
         Ok(())
     }
 
-    /// Returns whether a run failed by a condition of `--failed-where`. Of a list of times, a list of the same length has the states
+    /// Whether a run failed by a condition of `--failed-where`. Of a list of times, a list of the same length has the states
     /// of its runs (`run`); anything else is the state of the row.
     fn is_failed_by(&self, cells: &[Cell], times: &Cell, run: Option<usize>) -> bool {
         let of_runs = match times {
@@ -81,7 +81,7 @@ impl Roles {
         })
     }
 
-    /// Returns what a column's times of a row are. In the files of Google Benchmark and JMH the rows differ. `known` is the last unit of a
+    /// The quantity of a column's times in a row. In the files of Google Benchmark and JMH the rows differ. `known` is the last unit of a
     /// row, and what it says.
     fn quantity_of(
         &self,

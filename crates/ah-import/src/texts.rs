@@ -80,7 +80,7 @@ impl Texts {
         }
     }
 
-    /// Returns the fault of a text that can be read in two ways: a point that probably groups digits, as whole numbers stand beside it and
+    /// The fault of a text that can be read in two ways: a point that probably groups digits, as whole numbers stand beside it and
     /// each point has three digits behind it, or a notation that other numbers do not have.
     pub fn doubt(&self) -> Option<(&Place, Fault)> {
         if self.has_whole
@@ -95,7 +95,7 @@ impl Texts {
         Some((row, odd(text, format!("a number, as in {} other rows", self.numbers.count))))
     }
 
-    /// Returns the kind of a feature without a [doubt](Self::doubt), which is numerical where all texts are numbers.
+    /// The kind of a feature without a [doubt](Self::doubt), which is numerical where all texts are numbers.
     ///
     /// # Errors
     /// The first odd row, where some texts are numbers and others are names.
@@ -113,7 +113,7 @@ impl Texts {
         Err((row, odd(text, expected)))
     }
 
-    /// Returns a sentence about two texts that are one number, as `1.1` and `1.10`: they may be versions.
+    /// A sentence about two texts that are one number, as `1.1` and `1.10`: they may be versions.
     pub fn versions(&self, column: &Column) -> Option<String> {
         let shorter = |text: &String| self.fractions.get(text.trim_end_matches('0'));
         let (short, long) =
@@ -125,7 +125,7 @@ impl Texts {
     }
 }
 
-/// Returns the fault of a text that is of another kind than those around it.
+/// The fault of a text that is of another kind than those around it.
 fn odd(text: &str, expected: String) -> Fault {
     let hint = match text {
         text if number::is_localized(text) => number::HINT,

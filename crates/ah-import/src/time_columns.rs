@@ -15,7 +15,7 @@ use crate::words;
 pub const UNITS: &str = "the unit of the times (ps, ns, us, ms, s, min, h, or a number of one, as 0.4ns for the cycles of 2.5 GHz), or \
                          --higher-is-better for rates";
 
-/// Returns the columns with what their numbers are, and in a wide table with the names of the choices.
+/// The columns with what their numbers are, and in a wide table with the names of the choices.
 ///
 /// # Errors
 /// A question, where the names say something that the flags do not answer.
@@ -30,13 +30,13 @@ pub fn of(
     Ok(times.map(|((column, named), choice)| TimeColumn { column, choice, named }).collect())
 }
 
-/// Returns whether a column of this name has units: `time_unit`, `Unit`, `scoreUnit`.
+/// Whether a column of this name has units: `time_unit`, `Unit`, `scoreUnit`.
 pub fn names_units(column: &str) -> bool {
     let last = words::words(column).pop().map(str::to_lowercase).unwrap_or_default();
     last.ends_with("unit") || last == "units"
 }
 
-/// Returns what the numbers of each column are, by the flags or the names of the columns. In a wide table the names are those of choices:
+/// The quantity of each column, by the flags or the names of the columns. In a wide table the names are those of choices:
 /// they say it only where each has a unit.
 ///
 /// # Errors
@@ -98,12 +98,12 @@ fn quantities(
     }
 }
 
-/// Returns whether a name ends with the word `s` without a bracket.
+/// Whether a name ends with the word `s` without a bracket.
 fn is_bare_s(name: &str) -> bool {
     words::words(name).last() == Some(&"s") && name.ends_with('s')
 }
 
-/// Returns the names of the choices of a wide table: those of the columns without their units, where they stay distinct.
+/// The names of the choices of a wide table: those of the columns without their units, where they stay distinct.
 fn choice_names(times: &[Column], quantities: &[Option<Quantity>], params: &ImportParams) -> Vec<String> {
     let says_unit = params.unit.is_none() && quantities.iter().all(Option::is_some);
     let stem = |column: &Column| {

@@ -123,7 +123,7 @@ impl TimeRules {
         Ok(Some(ms))
     }
 
-    /// Returns what a row or a cell says that its number is, where the flags and the name of the column do not contradict.
+    /// The quantity that a row or a cell gives its number, where the flags and the name of the column do not contradict.
     pub fn agreed<'q>(
         &self,
         column: &TimeColumn,
@@ -146,7 +146,7 @@ impl TimeRules {
         ))
     }
 
-    /// Returns whether a text stands for a failure, or is a number that does.
+    /// Whether a text stands for a failure, or is a number that does.
     fn is_failed(&self, text: &str) -> bool {
         let same =
             |failed: &String| ah_types::number(failed).is_some_and(|x| ah_types::number(text) == Some(x));

@@ -22,14 +22,14 @@ impl Unit {
     /// Seconds.
     pub const S: Self = Self { count: 1.0, base: Base::S };
 
-    /// Returns the unit of this word, in any case.
+    /// The unit of this word, in any case.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         let word = word.to_lowercase();
         let (base, _) = WORDS.units.iter().find(|(_, words)| words.contains(&word))?;
         Some(Self { count: 1.0, base: *base })
     }
 
-    /// Returns the milliseconds of so many of this unit.
+    /// The milliseconds of so many of this unit.
     pub(crate) fn ms(self, x: f64) -> f64 {
         let x = x * self.count;
         // A product would show that decimals are not exact: 1e-9 s is 1.0000000000000002e-6 ms.

@@ -25,7 +25,7 @@ const LIMIT: f64 = 10.0;
 const MOST_COMPARED: usize = 200_000;
 
 impl Contents {
-    /// Returns all sentences, what is assumed first.
+    /// All sentences, what is assumed first.
     pub fn warnings(&self, params: &ImportParams) -> Vec<String> {
         let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
         let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
@@ -49,7 +49,7 @@ impl Contents {
         warnings
     }
 
-    /// Returns a sentence where nothing says what the numbers are.
+    /// A sentence where nothing says what the numbers are.
     fn assumed_unit(&self) -> Option<String> {
         let is_assumed = self.roles.unit_is_assumed() && !self.seen.has_own_units;
         is_assumed.then(|| {
@@ -61,14 +61,14 @@ impl Contents {
         })
     }
 
-    /// Returns sentences about rows that were not read.
+    /// Sentences about rows that were not read.
     fn left_out(&self) -> impl Iterator<Item = String> {
         let kinds = [("bad rows skipped", &self.bad_rows), ("repeated lines of names", &self.repeated_names)];
         let found = kinds.into_iter().filter(|(_, rows)| rows.count() > 0);
         found.map(|(kind, rows)| format!("{kind}: {}, for example {rows}", rows.count()))
     }
 
-    /// Returns a sentence about the greatest time, where several rows have it and all other times are far below it.
+    /// A sentence about the greatest time, where several rows have it and all other times are far below it.
     fn limit(&self) -> Option<String> {
         let (most, text) = &self.seen.greatest;
         let others = self.times.iter().filter(|time| time.ms < *most).map(|time| time.ms).fold(0.0, f64::max);
@@ -79,7 +79,7 @@ impl Contents {
         })
     }
 
-    /// Returns for each input the row with the least time.
+    /// The row with the least time, by input.
     fn fastest_rows(&self) -> Vec<usize> {
         let mut fastest: FxHashMap<u32, Time> = FxHashMap::default();
         for time in self.times.iter().filter(|time| time.ms.is_finite()) {
@@ -91,14 +91,14 @@ impl Contents {
         fastest.values().map(|time| time.row as usize).collect()
     }
 
-    /// Returns the rows that hold no time.
+    /// The rows that hold no time.
     fn rows_without_times(&self) -> Vec<usize> {
         let mut has_time = vec![false; self.rows.len()];
         self.times.iter().for_each(|time| has_time[time.row as usize] = true);
         (0..has_time.len()).filter(|row| !has_time[*row]).collect()
     }
 
-    /// Returns sentences about the cells of features and of the choice, column by column.
+    /// Sentences about the cells of features and of the choice, column by column.
     fn odd_values(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         let features = self.schema.features().iter().map(|feature| feature.kind);
@@ -141,7 +141,7 @@ impl Contents {
         sentences
     }
 
-    /// Returns a sentence about rows that give one choice on one input very different times.
+    /// A sentence about rows that give one choice on one input very different times.
     fn contradiction(&self, params: &ImportParams) -> Option<String> {
         // The least and the greatest time of each pair; of the repetitions in a row, the least counts.
         let mut pairs: FxHashMap<(u32, u32), [Time; 2]> = FxHashMap::default();
@@ -178,12 +178,12 @@ impl Contents {
         ))
     }
 
-    /// Returns the input and the choice of a time.
+    /// The input and the choice of a time.
     fn pair(&self, time: &Time) -> (u32, u32) {
         (self.rows[time.row as usize].input, time.choice)
     }
 
-    /// Returns a sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
+    /// A sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
     fn explained(&self) -> Option<String> {
         let times = || self.times.iter().take(MOST_COMPARED).filter(|time| time.ms.is_finite());
         // The sum of the logarithms of each pair, and their number.
@@ -213,13 +213,13 @@ fn none_is_a_name(column: &str, rows: u64) -> String {
     format!("{NONE} is a name in column {} (rows: {rows}); an empty cell would be missing", quoted(column))
 }
 
-/// Returns whether a name is a number with a name of its own: `bs=64`.
+/// Whether a name is a number with a name of its own: `bs=64`.
 fn is_setting(name: &str) -> bool {
     let (_, value) = name.split_once(['=', ':']).unwrap_or_default();
     ah_types::number(value).is_some()
 }
 
-/// Returns a sentence about two names of a column that differ in case or in the signs between their words: they may be one name.
+/// A sentence about two names of a column that differ in case or in the signs between their words: they may be one name.
 fn similar(column: &str, names: BTreeSet<&str>) -> Option<String> {
     let mut known: FxHashMap<String, &str> = FxHashMap::default();
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");

@@ -54,12 +54,12 @@ pub struct Words {
 pub static WORDS: LazyLock<Words> =
     LazyLock::new(|| toml::from_str(include_str!("words.toml")).expect("words.toml has these lists"));
 
-/// Returns whether a word is in a list.
+/// Whether a word is in a list.
 pub fn is_in(list: &[String], word: &str) -> bool {
     list.iter().any(|known| known == word)
 }
 
-/// Returns the words of a name: `meanTimeNs`, `mean_time_ns` and `mean time, ns` have three.
+/// The words of a name: `meanTimeNs`, `mean_time_ns` and `mean time, ns` have three.
 pub fn words(name: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for part in name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
@@ -75,23 +75,23 @@ pub fn words(name: &str) -> Vec<&str> {
     words
 }
 
-/// Returns whether a word in small letters is a statistic of times, and a time itself.
+/// Whether a word in small letters is a statistic of times, and a time itself.
 pub fn is_statistic(word: &str) -> bool {
     let percentile = word.strip_prefix('p').unwrap_or_default();
     is_in(&WORDS.statistics, word) || percentile.len() > 1 && percentile.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Returns whether a word in small letters is a statistic of how far times differ: `stddev`, `ci95`.
+/// Whether a word in small letters is a statistic of how far times differ: `stddev`, `ci95`.
 pub fn is_spread(word: &str) -> bool {
     is_in(&WORDS.spreads, word.trim_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns the word of a name that is a statistic of how far times differ, unless they are beside it: `mean ± std`.
+/// The word of a name that is a statistic of how far times differ, unless they are beside it: `mean ± std`.
 pub fn spread(name: &str) -> Option<&str> {
     words(name).into_iter().find(|word| is_spread(&word.to_lowercase())).filter(|_| !name.contains('±'))
 }
 
-/// Returns the first names that differ in statistics alone, or that are nothing else: `sort_mean` and `p99 sort`, or `total`.
+/// The first names that differ in statistics alone, or that are nothing else: `sort_mean` and `p99 sort`, or `total`.
 pub fn statistics_of_one<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<&'n String> {
     let mut stems: IndexMap<_, (Vec<&String>, bool)> = IndexMap::new();
     for name in names {
@@ -108,7 +108,7 @@ pub fn statistics_of_one<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec
     found.map(|(alike, _)| alike).unwrap_or_default()
 }
 
-/// Returns whether names are several stems that all have the same numbers behind them, from 0 or 1 on, so that these may count repetitions:
+/// Whether names are several stems that all have the same numbers behind them, from 0 or 1 on, so that these may count repetitions:
 /// `a_1`, `a_2`, `b_1`, `b_2`, or `a`, `a.1`, `b`, `b.1` as pandas names columns of one name.
 pub fn repetitions(names: &[String]) -> bool {
     let mut stems: BTreeMap<&str, Vec<Option<u32>>> = BTreeMap::new();
@@ -124,19 +124,19 @@ pub fn repetitions(names: &[String]) -> bool {
     from < 2 && first.iter().zip(from..).all(is_counted) && stems.len() > 1 && numbers.all(|of| of == first)
 }
 
-/// Returns whether a name is that of a number which labels a row or an input: `run_id`, `Unnamed: 0`.
+/// Whether a name is that of a number which labels a row or an input: `run_id`, `Unnamed: 0`.
 pub fn is_label(name: &str) -> bool {
     let last = words(name).into_iter().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));
     last.is_some_and(|word| is_in(&WORDS.labels, &word.to_lowercase()))
 }
 
-/// Returns whether a text names a time without its unit, or a statistic of times.
+/// Whether a text names a time without its unit, or a statistic of times.
 pub fn is_time(text: &str) -> bool {
     let last = words(text).pop().unwrap_or_default().to_lowercase();
     is_in(&WORDS.times, &last) || is_statistic(&last)
 }
 
-/// Returns whether a word may follow a unit.
+/// Whether a word may follow a unit.
 pub fn may_follow_a_unit(word: &str) -> bool {
     let lower = word.to_lowercase();
     let is_number = word.bytes().all(|b| b.is_ascii_digit() || b == b'%');

@@ -26,7 +26,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the value of a column; NaN if it has none.
+    /// The value of a column; NaN if it has none.
     pub fn value(&self, column: &Column, input: usize, choice: usize) -> f64 {
         let factor = |factor: &Factor| match *factor {
             Factor::Input(at) => self.inputs[at][input],
@@ -49,7 +49,7 @@ pub struct Coding {
 }
 
 impl Coding {
-    /// Returns codes that divide the values of these rows evenly. Columns with one value are left out.
+    /// Codes that divide the values of these rows evenly. Columns with one value are left out.
     pub fn new(columns: Vec<Column>, numbers: &Numbers, rows: &[(u32, u32)]) -> Self {
         let bounds = |column: &Column| -> Vec<f64> {
             let value = |&(input, choice): &(u32, u32)| {
@@ -70,25 +70,25 @@ impl Coding {
         Self { columns, bounds }
     }
 
-    /// Returns the number of codes of a column.
+    /// The number of codes of a column.
     pub fn levels(&self, column: usize) -> usize {
         self.bounds[column].len()
     }
 
-    /// Returns the code of a row in a column.
+    /// The code of a row in a column.
     pub fn code(&self, numbers: &Numbers, column: usize, input: u32, choice: u32) -> u16 {
         let value = finite(numbers.value(&self.columns[column], input as usize, choice as usize));
         let bounds = &self.bounds[column];
         bounds.partition_point(|bound| *bound < value).min(bounds.len() - 1) as u16
     }
 
-    /// Returns the codes of a row.
+    /// The codes of a row.
     pub fn codes(&self, numbers: &Numbers, input: u32, choice: u32) -> Vec<u16> {
         (0..self.columns.len()).map(|column| self.code(numbers, column, input, choice)).collect()
     }
 }
 
-/// Returns the value with NaN before all others.
+/// The value with NaN before all others.
 fn finite(value: f64) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { value + 0.0 }
 }

@@ -13,7 +13,7 @@ const HUBER: f64 = 0.2;
 /// A normal equation whose pivot is below this share of its diagonal repeats another term.
 const SINGULAR: f64 = 1e-10;
 
-/// Returns the coefficient of each term, 0 or more, so that `sum of coefficient * term` predicts the times: row i has the terms
+/// The coefficient of each term, 0 or more, so that `sum of coefficient * term` predicts the times: row i has the terms
 /// `rows[i]`. `None` without a prediction above 0 for every row.
 pub fn fit(rows: &[Vec<f64>], times: &[f64]) -> Option<Vec<f64>> {
     let terms = rows.first()?.len();
@@ -46,7 +46,7 @@ pub fn fit(rows: &[Vec<f64>], times: &[f64]) -> Option<Vec<f64>> {
     is_sound.then(|| found.iter().zip(&scales).map(|(x, scale)| x / scale).collect())
 }
 
-/// Returns the numbers, 0 or more, whose products with the rows come nearest to these targets, by weighted squares.
+/// The numbers, 0 or more, whose products with the rows come nearest to these targets, by weighted squares.
 fn non_negative(rows: &[Vec<f64>], targets: &[f64], weights: &[f64]) -> Vec<f64> {
     let width = rows.first().map_or(0, Vec::len);
     let (mut products, mut wanted) = (vec![vec![0.0; width]; width], vec![0.0; width]);

@@ -34,7 +34,7 @@ impl Errors {
         Self { choices, starts, errors, weights, groups: Vec::new() }
     }
 
-    /// Returns the same errors; only their differences within each of these groups of rows count.
+    /// The same errors; only their differences within each of these groups of rows count.
     pub fn within(self, groups: Vec<Range<usize>>) -> Self {
         Self { groups, ..self }
     }
@@ -54,7 +54,7 @@ impl Errors {
         }
     }
 
-    /// Returns the errors that are left, row by row.
+    /// The errors that are left, row by row.
     pub fn left(&self) -> impl Iterator<Item = f64> {
         self.errors.iter().map(|(_, error)| *error)
     }
@@ -63,7 +63,7 @@ impl Errors {
         &self.errors[self.starts[row]..self.starts[row + 1]]
     }
 
-    /// Returns the weighted mean error of each choice in each leaf, drawn towards 0 as by `shrinkage` further inputs. `leaves`
+    /// The weighted mean error of each choice in each leaf, drawn towards 0 as by `shrinkage` further inputs. `leaves`
     /// has the leaf of each row, one of `nodes` nodes.
     pub fn means(&self, leaves: &[usize], nodes: usize, shrinkage: f64) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0); nodes * self.choices];
@@ -89,7 +89,7 @@ impl Errors {
         }
     }
 
-    /// Returns these rows for the search for splits.
+    /// These rows for the search for splits.
     pub fn sample(&self, rows: &[u32]) -> Sample {
         let weights: Vec<u32> = rows.iter().map(|&row| self.weights[row as usize]).collect();
         let numbers = rows.par_iter().map(|&row| self.row(row as usize).iter().copied());

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use ah_model::{FieldValue, fields};
 
-/// Returns whether at least half of these choices have fields.
+/// Whether at least half of these choices have fields.
 pub fn are_common(choices: &[String]) -> bool {
     2 * choices.iter().filter(|name| fields(name).is_some_and(|all| !all.is_empty())).count() >= choices.len()
 }
 
-/// Returns the fields of these choices, in the order of their keys: a number for each choice, NaN where it has no such field.
+/// The fields of these choices, in the order of their keys: a number for each choice, NaN where it has no such field.
 /// `effects` are the choices' mean log times: values that are not numbers are
 /// ranked by the mean effect of their choices (Fisher, 1958), so that one threshold separates the fast from the slow.
 pub fn columns(choices: &[String], effects: &[f64]) -> Vec<Vec<f64>> {
@@ -34,7 +34,7 @@ pub fn columns(choices: &[String], effects: &[f64]) -> Vec<Vec<f64>> {
     by_key.into_values().map(field).filter(|field| !is_constant(field)).collect()
 }
 
-/// Returns the rank of each value of a field by the mean effect of its choices; `None` if all values are numbers.
+/// The rank of each value of a field by the mean effect of its choices; `None` if all values are numbers.
 fn text_ranks(values: &[Option<FieldValue>], effects: &[f64]) -> Option<BTreeMap<String, f64>> {
     values.iter().flatten().find(|value| matches!(value, FieldValue::Text(_)))?;
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();

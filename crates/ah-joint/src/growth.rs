@@ -103,18 +103,18 @@ impl Tree {
         left
     }
 
-    /// Returns the children of a node, unless it is a leaf.
+    /// The children of a node, unless it is a leaf.
     pub fn children(&self, at: usize) -> Option<[usize; 2]> {
         let left = self.nodes[at].left as usize;
         (left > 0).then_some([left, left + 1])
     }
 
-    /// Returns the number of leaves.
+    /// The number of leaves.
     pub fn leaves(&self) -> usize {
         self.nodes.len() / 2 + 1
     }
 
-    /// Returns the tree with only the splits that `keep` keeps, from the root down, and the old position of each of its nodes.
+    /// The tree with only the splits that `keep` keeps, from the root down, and the old position of each of its nodes.
     pub fn part(&self, keep: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
         let (mut tree, mut old) = (Self::default(), vec![0]);
         let mut at = 0;
@@ -128,7 +128,7 @@ impl Tree {
         (tree, old)
     }
 
-    /// Returns the leaf that a row reaches whose code in each column `code` returns.
+    /// The leaf that a row reaches whose code in each column `code` returns.
     #[inline]
     pub fn leaf(&self, code: impl Fn(usize) -> u16) -> usize {
         let mut at = 0;
@@ -143,7 +143,7 @@ impl Tree {
 }
 
 impl Sample {
-    /// Returns the rows with these numbers, `outputs` for each, and these weights. The greatest number sets the unit.
+    /// The rows with these numbers, `outputs` for each, and these weights. The greatest number sets the unit.
     pub fn new(outputs: usize, numbers: &[f32], weights: &[u32]) -> Self {
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         let shift = bits(total).saturating_sub(WEIGHT_BITS);
@@ -163,7 +163,7 @@ impl Sample {
         Self { unit: 1.0 / factor, width, numbers: whole, weights }
     }
 
-    /// Returns rows of (choice, number). A choice without a number has 0.
+    /// Rows of (choice, number). A choice without a number has 0.
     ///
     /// 64 random projections of more choices (SketchBoost, 2022) save a tenth of the time, and PyTorch's mm for Hugging Face, of 132
     /// choices, loses 0.47 points more (eight seeds).
@@ -260,7 +260,7 @@ struct Totals {
 }
 
 impl Growth<'_> {
-    /// Returns a leaf of these rows if it may be split. `columns` vary in its parent.
+    /// A leaf of these rows if it may be split. `columns` vary in its parent.
     fn open(&self, node: usize, depth: usize, rows: Vec<u32>, columns: Vec<u32>) -> Option<OpenLeaf> {
         if depth >= self.limits.depth || rows.len() < 2 * self.limits.rows.max(1) {
             return None;
@@ -286,7 +286,7 @@ impl Growth<'_> {
         is_enough.then_some(OpenLeaf { best, node, depth, rows, columns })
     }
 
-    /// Returns the best split of a column, however little it gains; `None` if the column does not vary.
+    /// The best split of a column, however little it gains; `None` if the column does not vary.
     fn best_of_column(&self, column: u32, rows: &[u32], totals: &Totals, bins: &mut Bins) -> Option<Node> {
         let width = self.sample.width;
         let (codes, levels) = (&self.codes[column as usize][..], self.columns[column as usize].levels);
@@ -371,7 +371,7 @@ fn add(sums: &mut [i32], numbers: &[i32]) {
     }
 }
 
-/// Returns `|left|²` and `|all - left|²`.
+/// `|left|²` and `|all - left|²`.
 fn squares(left: &[i32], all: &[i32]) -> (f64, f64) {
     let mut sums = [[0.0; LANES]; 2];
     for (left, all) in left.chunks_exact(LANES).zip(all.chunks_exact(LANES)) {
@@ -389,7 +389,7 @@ fn square(numbers: &[i32]) -> f64 {
     numbers.iter().map(|&number| f64::from(number).powi(2)).sum()
 }
 
-/// Returns the number of bits of `x`: `x < 2^bits`.
+/// The number of bits of `x`: `x < 2^bits`.
 fn bits(x: u64) -> u32 {
     u64::BITS - x.leading_zeros()
 }

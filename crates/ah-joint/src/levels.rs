@@ -15,7 +15,7 @@ pub struct Timing {
 /// Rounds of alternating means; on 25 of 300 choices, the effects move by less than 0.001 after 10.
 const ROUNDS: usize = 15;
 
-/// Returns the effect of each choice; 0 for one without a timing. The timings did not fail.
+/// The effect of each choice; 0 for one without a timing. The timings did not fail.
 pub fn effects(timings: &[Timing], inputs: usize, choices: usize) -> Vec<f64> {
     let mut effects = vec![0.0; choices];
     for _ in 0..ROUNDS {

@@ -61,7 +61,7 @@ impl JointModel {
         Self { numbers, coding: coded.coding, trees }
     }
 
-    /// Returns the predicted log times of choices on an input, less the input's own level.
+    /// The predicted log times of choices on an input, less the input's own level.
     fn predict(&self, input: u32, choices: impl Iterator<Item = ChoiceId>) -> Vec<f64> {
         let rows: Vec<Vec<u16>> =
             choices.map(|choice| self.coding.codes(&self.numbers, input, choice.0)).collect();
@@ -75,7 +75,7 @@ impl JointModel {
         sums
     }
 
-    /// Returns the log times of choices on an input that timed some others, given with their log times; `None` where it timed
+    /// The log times of choices on an input that timed some others, given with their log times; `None` where it timed
     /// none. Its level is the mean difference from the prediction, where choices near the best count most, as they do in learning.
     pub fn estimates(
         &self,
@@ -98,14 +98,14 @@ impl JointModel {
         (count > 0.0).then(|| predict(wanted).into_iter().map(|x| sum / count + x).collect())
     }
 
-    /// Returns the `most` choices that are fastest on average, ascending.
+    /// The `most` choices that are fastest on average, ascending.
     pub fn fastest(&self, most: usize) -> Vec<ChoiceId> {
         let ranks = self.numbers.fields.last().map_or(&[][..], Vec::as_slice);
         (0..).map(ChoiceId).zip(ranks).filter(|(_, rank)| **rank < most as f64).map(|(id, _)| id).collect()
     }
 }
 
-/// Returns the rank of each choice by its effect.
+/// The rank of each choice by its effect.
 fn ranks(effects: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..effects.len()).collect();
     order.sort_by(|&a, &b| effects[a].total_cmp(&effects[b]).then(a.cmp(&b)));

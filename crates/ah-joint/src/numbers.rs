@@ -5,7 +5,7 @@ use ah_model::{Scalar, Value};
 /// Most categories of a feature that get a column each.
 const MAX_CATEGORIES: usize = 16;
 
-/// Returns the inputs' numbers, by feature. A category is a feature of its own.
+/// The inputs' numbers, by feature. A category is a feature of its own.
 pub fn numbers(inputs: &[&[Value]]) -> Vec<Vec<f64>> {
     let width = inputs.first().map_or(0, |values| values.len());
     let mut numbers = Vec::new();

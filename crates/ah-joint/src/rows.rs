@@ -22,7 +22,7 @@ const NOISE: f64 = 0.05;
 /// How many times as much an input without noise counts. A weight is a whole number from 1 on.
 const CLEAR: f64 = 4.0;
 
-/// Returns how much a timing counts whose choice is predicted to lose this much, in log time.
+/// The weight of a timing whose choice is predicted to lose this much, in log time.
 pub fn weight(slowdown: f64) -> f64 {
     1.0 + FOCUS * exp(-slowdown / NEAR)
 }
@@ -37,7 +37,7 @@ pub struct Coded {
     groups: Vec<Range<usize>>,
 }
 
-/// Returns the parameters of so many trees of at most so many leaves, each grown from this share of the rows.
+/// The parameters of so many trees of at most so many leaves, each grown from this share of the rows.
 pub fn boosting(trees: u64, max_leaves: usize, rate: f64, row_share: f64) -> Boosting {
     Boosting {
         trees,
@@ -88,7 +88,7 @@ impl Coded {
         (trees, errors.left().collect())
     }
 
-    /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as
+    /// The weight of each row: those near the best of their input more, and those of an input with much noise less, as
     /// in weighted least squares. Times of 5 us vary by 4 % where those of 50 us vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585
     /// instead of 1.0617 (docs/laboratory.md).
     pub fn weights(&self, log_times: &[f64], residuals: &[f64]) -> Vec<u32> {
@@ -106,7 +106,7 @@ impl Coded {
     }
 }
 
-/// Returns the rows of each input.
+/// The rows of each input.
 fn groups(timings: &[Timing]) -> Vec<Range<usize>> {
     let mut end = 0;
     let rows = |group: &[Timing]| {
@@ -117,12 +117,12 @@ fn groups(timings: &[Timing]) -> Vec<Range<usize>> {
     timings.chunk_by(|a, b| a.input == b.input).map(rows).collect()
 }
 
-/// Returns how much an input counts whose residuals have this variance.
+/// The weight of an input whose residuals have this variance.
 fn clearness(variance: f64) -> f64 {
     CLEAR * NOISE.powi(2) / (NOISE.powi(2) + variance)
 }
 
-/// Returns the weighted variance of residuals, in log time.
+/// The weighted variance of residuals, in log time.
 fn variance(residuals: &[f64], weights: &[f64]) -> f64 {
     let mean = |of: &dyn Fn(f64) -> f64| {
         let sum: f64 = residuals.iter().zip(weights).map(|(x, weight)| weight * of(*x)).sum();
@@ -132,7 +132,7 @@ fn variance(residuals: &[f64], weights: &[f64]) -> f64 {
     mean(&|x| (x - centre).powi(2))
 }
 
-/// Returns at most about `most` of the timings, of each input and choice alike.
+/// At most about `most` of the timings, of each input and choice alike.
 pub fn thinned(timings: &[Timing], most: usize, seed: u64) -> Vec<Timing> {
     let share = most as f64 / timings.len().max(1) as f64;
     let kept = |t: &&Timing| {

@@ -18,7 +18,7 @@ const MAX_SIZES: usize = 12;
 /// Most columns: those that lower the error of the trial trees most.
 const MAX_COLUMNS: usize = 28;
 
-/// Returns the columns of the joint model: those that trial trees use most.
+/// The columns of the joint model: those that trial trees use most.
 pub fn columns(numbers: &Numbers, timings: &[Timing], seed: u64) -> Vec<Column> {
     let trial = thinned(timings, ROWS, random::mix(seed, 2));
     let coded = Coded::new(candidates(numbers), numbers, &trial);
@@ -33,7 +33,7 @@ pub fn columns(numbers: &Numbers, timings: &[Timing], seed: u64) -> Vec<Column> 
     columns.into_iter().take(MAX_COLUMNS).map(|(_, column)| column).collect()
 }
 
-/// Returns numbers of inputs, fields and tile counts, and products of two of a kind.
+/// Numbers of inputs, fields and tile counts, and products of two of a kind.
 fn candidates(numbers: &Numbers) -> Vec<Column> {
     // Whole numbers from 1 on, not all small. A choice may have none.
     let is_whole = |x: &f64| x.is_nan() || *x >= 1.0 && x.fract() == 0.0;

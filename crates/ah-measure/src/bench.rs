@@ -42,7 +42,7 @@ pub trait Bench {
         1
     }
 
-    /// Returns how much of the last call was no work of its choices, but the replacement of a process.
+    /// How much of the last call was no work of its choices, but the replacement of a process.
     fn interruption(&mut self) -> Duration {
         Duration::ZERO
     }

@@ -6,7 +6,7 @@ use ah_types::median;
 /// probability 1 − 2·0.5⁶ = 0.969, the range of five only with 1 − 2·0.5⁵ = 0.9375.
 pub const LEAST_SAMPLES: usize = 6;
 
-/// Returns half the width of the median's 95 % interval, as a share of the median; `None` for fewer than
+/// Half the width of the median's 95 % interval, as a share of the median; `None` for fewer than
 /// [`LEAST_SAMPLES`].
 ///
 /// The interval is between two order statistics whose ranks come from the binomial distribution (Conover,

@@ -234,7 +234,7 @@ impl Answer {
     }
 }
 
-/// Returns at most 160 characters of a text.
+/// At most 160 characters of a text.
 pub fn shorten(text: &str) -> String {
     ah_model::shown::cut(text, 160)
 }

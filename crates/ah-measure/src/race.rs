@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Returns how many samples each choice gets.
+    /// The number of samples of each choice.
     fn counts(policy: &TimingPolicy, choices: usize, time: impl Fn(usize, usize) -> f64) -> Vec<usize> {
         run(policy, choices, 1, time).0.iter().map(Vec::len).collect()
     }

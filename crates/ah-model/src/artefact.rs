@@ -37,7 +37,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     unpacked(file)
 }
 
-/// Returns a reader of what `file` has, unpacked.
+/// A reader of what `file` has, unpacked.
 fn unpacked(mut file: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut magic = Vec::with_capacity(GZIP.len());
     Read::by_ref(&mut file).take(GZIP.len() as u64).read_to_end(&mut magic)?;
@@ -155,7 +155,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Returns the path that a chain of symbolic links leads to, whether or not a file is there.
+/// The path that a chain of symbolic links leads to, whether or not a file is there.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

@@ -6,13 +6,13 @@
 pub struct ChoiceId(pub u32);
 
 impl ChoiceId {
-    /// Returns the choice of this name among sorted names.
+    /// The choice of this name among sorted names.
     pub fn find(names: &[String], name: &str) -> Option<Self> {
         let position = names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
         u32::try_from(position).ok().map(Self)
     }
 
-    /// Returns the position as an index.
+    /// The position as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -18,7 +18,7 @@ pub struct Clause<'t> {
 }
 
 impl<'t> Clause<'t> {
-    /// Returns the conditions of the tests on a path, each with true if the path goes left, in the order of the features.
+    /// The conditions of the tests on a path, each with true if the path goes left, in the order of the features.
     pub fn all(tests: impl IntoIterator<Item = (&'t Test, bool)>) -> Vec<Self> {
         let mut clauses: Vec<Self> = Vec::new();
         for (test, left) in tests {
@@ -40,7 +40,7 @@ impl<'t> Clause<'t> {
         clauses
     }
 
-    /// Returns the condition in words: `8 < m <= 16`, `dtype is not float16`, `dtype is in {int4, int8}`, `m is missing`.
+    /// The condition in words: `8 < m <= 16`, `dtype is not float16`, `dtype is in {int4, int8}`, `m is missing`.
     /// `missing` is true for a feature that training saw missing, and `known` has the feature's categories: the condition names
     /// the ones that hold or the ones that do not, whichever are fewer. `shown` prints names from files.
     #[must_use]
@@ -60,7 +60,7 @@ impl<'t> Clause<'t> {
         }
     }
 
-    /// Returns the set of categories in words: `float16`, `not float16`, `in {int4, int8}`, `not in {int4, int8}`.
+    /// The set of categories in words: `float16`, `not float16`, `in {int4, int8}`, `not in {int4, int8}`.
     fn set(&self, known: &[String], shown: fn(&str) -> String) -> String {
         let is_in = |set: &&[String], category: &String| contains(set, category);
         let (held, excluded): (Vec<&String>, Vec<&String>) = known.iter().partition(|category| {

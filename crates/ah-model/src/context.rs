@@ -19,7 +19,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the kind of feature that this value belongs to.
+    /// The kind of feature that this value belongs to.
     pub fn kind(&self) -> FeatureKind {
         match self {
             Self::Number(_) => FeatureKind::Numerical,
@@ -27,7 +27,7 @@ impl Value {
         }
     }
 
-    /// Returns the value without ownership.
+    /// The value without ownership.
     pub fn as_scalar(&self) -> Scalar<'_> {
         match self {
             Self::Number(x) => Scalar::Number(*x),
@@ -105,7 +105,7 @@ pub enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// Returns the number, when this is one.
+    /// The number, when this is one.
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Number(x) => Some(x),
@@ -113,7 +113,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// Returns the category's name, when this is a category or a truth value.
+    /// The category's name, when this is a category or a truth value.
     pub fn category(self) -> Option<&'a str> {
         match self {
             Self::Category(c) => Some(c),
@@ -122,7 +122,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// Returns the value with ownership.
+    /// The value with ownership.
     pub fn to_value(self) -> Value {
         match self {
             Self::Number(x) => Value::Number(x),
@@ -156,12 +156,12 @@ pub struct Context {
 }
 
 impl Context {
-    /// Returns an empty context.
+    /// An empty context.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the context with one more value, or another value for an existing name.
+    /// The context with one more value, or another value for an existing name.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.set(name, value);
@@ -177,17 +177,17 @@ impl Context {
         }
     }
 
-    /// Returns the value of this name.
+    /// The value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.entries.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
     }
 
-    /// Returns the number of this name, if it is one.
+    /// The number of this name, if it is one.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name).and_then(|v| v.as_scalar().number())
     }
 
-    /// Returns the category of this name, if it is one.
+    /// The category of this name, if it is one.
     pub fn category(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(|v| v.as_scalar().category())
     }
@@ -197,7 +197,7 @@ impl Context {
         self.entries.iter().map(|(n, v)| (&**n, v))
     }
 
-    /// Returns the values by the slots of `schema`, ready for expressions and trees.
+    /// The values by the slots of `schema`, ready for expressions and trees.
     ///
     /// # Errors
     /// A sentence names the first feature that is missing or of the other kind. Names that the schema

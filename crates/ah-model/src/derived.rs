@@ -72,17 +72,17 @@ impl Features {
         Ok(Self { base, all, derived: resolved })
     }
 
-    /// Returns the logged features.
+    /// The logged features.
     pub fn base(&self) -> &Schema {
         &self.base
     }
 
-    /// Returns the logged features, followed by the derived ones.
+    /// The logged features, followed by the derived ones.
     pub fn all(&self) -> &Schema {
         &self.all
     }
 
-    /// Returns the derived features with their resolved expressions; the first has slot `base().len()`.
+    /// The derived features with their resolved expressions; the first has slot `base().len()`.
     pub fn derived(&self) -> &[(DerivedFeature, Expr)] {
         &self.derived
     }
@@ -96,13 +96,13 @@ impl Features {
         }
     }
 
-    /// Returns a row over all slots. `values` are those of the logged features, in the order of
+    /// A row over all slots. `values` are those of the logged features, in the order of
     /// [`base`](Self::base); derived features are computed when they are asked for.
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
         FeatureRow { features: self, values, shared: &[], numbers: &[] }
     }
 
-    /// Returns the expressions of the derived features, followed by the parts that they share. Those in no slot of `used` are
+    /// The expressions of the derived features, followed by the parts that they share. Those in no slot of `used` are
     /// constants; it has each slot that one of its slots uses.
     pub(crate) fn shared(&self, used: &BTreeSet<usize>) -> Vec<Expr> {
         let (first, unused) = (self.base.len(), &Expr::Bool(false));
@@ -128,7 +128,7 @@ pub struct FeatureRow<'a, R: ?Sized = [Value]> {
 }
 
 impl<'a, R: Row + ?Sized> FeatureRow<'a, R> {
-    /// Returns the expression of a derived feature or of a shared part.
+    /// The expression of a derived feature or of a shared part.
     pub(crate) fn expression(&self, at: usize) -> Option<&'a Expr> {
         self.shared.get(at).or_else(|| self.features.derived.get(at).map(|(_, expression)| expression))
     }

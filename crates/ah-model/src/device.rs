@@ -66,7 +66,7 @@ pub struct Cuda {
 }
 
 impl Device {
-    /// Returns the name of the model.
+    /// The name of the model.
     pub fn name(&self) -> &str {
         match self {
             Self::Cpu(c) => &c.model,
@@ -74,7 +74,7 @@ impl Device {
         }
     }
 
-    /// Returns PyTorch's `device_capa`; (0, 0) for a processor.
+    /// PyTorch's `device_capa`; (0, 0) for a processor.
     pub fn capability(&self) -> (u32, u32) {
         match self {
             Self::Cpu(_) => (0, 0),
@@ -82,7 +82,7 @@ impl Device {
         }
     }
 
-    /// Returns PyTorch's `shared_memory`, bytes; 0 for a processor.
+    /// PyTorch's `shared_memory`, bytes; 0 for a processor.
     pub fn shared_memory(&self) -> u64 {
         match self {
             Self::Cpu(_) => 0,
@@ -90,7 +90,7 @@ impl Device {
         }
     }
 
-    /// Returns what tells this device from others. Drivers, clocks and library versions may differ; everything that changes
+    /// The identity of this device. Drivers, clocks and library versions may differ; everything that changes
     /// which kernel is fastest may not.
     pub fn identity(&self) -> Identity {
         let mut all = vec![("device", self.name().to_owned())];
@@ -127,7 +127,7 @@ impl fmt::Display for Device {
 /// What tells devices apart: names and values.
 pub type Identity = Vec<(&'static str, String)>;
 
-/// Returns PyTorch's identity of a device. Logs of several devices have no capability, so nothing tells theirs from others.
+/// PyTorch's identity of a device. Logs of several devices have no capability, so nothing tells theirs from others.
 pub fn capability_identity((major, minor): (u32, u32), shared_memory: Option<u64>) -> Identity {
     if (major, minor) == (0, 0) {
         return Vec::new();

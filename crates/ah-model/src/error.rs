@@ -49,7 +49,7 @@ impl From<Invalid> for Error {
 }
 
 impl Error {
-    /// Returns the error of a field's value.
+    /// The error of a field's value.
     #[allow(clippy::needless_pass_by_value)] // So that a text and a number are given alike.
     pub fn parameter(field: &'static str, expected: impl ToString, found: impl ToString) -> Self {
         Self::Parameter { field, expected: expected.to_string(), found: found.to_string() }
@@ -70,7 +70,7 @@ impl Error {
         found.map_or(Ok(()), |found| Err(Self::parameter(field, format!("each {value} once"), found)))
     }
 
-    /// Returns the error of an action on a file: to read or to write it, for example.
+    /// The error of an action on a file: to read or to write it, for example.
     pub fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Io { path: path.to_owned(), action, source }
     }

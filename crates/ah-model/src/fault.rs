@@ -39,7 +39,7 @@ pub enum RowNumber {
 }
 
 impl RowNumber {
-    /// Returns the number.
+    /// The number.
     pub fn get(&self) -> u64 {
         let (Self::Line(number) | Self::Row(number) | Self::Named(number, _)) = self;
         *number
@@ -47,30 +47,30 @@ impl RowNumber {
 }
 
 impl Fault {
-    /// Returns a fault whose place is not known here.
+    /// A fault whose place is not known here.
     pub fn new(expected: impl Into<String>, found: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { expected: expected.into(), found: found.into(), hint: hint.into(), ..Self::default() }
     }
 
-    /// Returns the fault in the column of this name.
+    /// The fault in the column of this name.
     pub fn in_column(mut self, name: &str) -> Self {
         self.column = format!(": column {}", quoted(name));
         self
     }
 
-    /// Returns the fault at this position of a row, from 1.
+    /// The fault at this position of a row, from 1.
     pub fn at_column(mut self, column: usize) -> Self {
         self.column = format!(":{column}");
         self
     }
 
-    /// Returns the fault in this row of a file.
+    /// The fault in this row of a file.
     pub fn at(mut self, path: &Path, row: RowNumber) -> Self {
         self.row = Some(row);
         self.of_file(path)
     }
 
-    /// Returns the fault of this file.
+    /// The fault of this file.
     pub fn of_file(mut self, path: &Path) -> Self {
         path.clone_into(&mut self.path);
         self

@@ -43,7 +43,7 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// Returns a numerical feature without unit or description.
+    /// A numerical feature without unit or description.
     pub fn numerical(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -54,7 +54,7 @@ impl Feature {
         }
     }
 
-    /// Returns a categorical feature without description.
+    /// A categorical feature without description.
     pub fn categorical(name: impl Into<String>) -> Self {
         Self { kind: FeatureKind::Categorical, ..Self::numerical(name) }
     }
@@ -69,7 +69,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns a schema of these features, in this order.
+    /// A schema of these features, in this order.
     ///
     /// # Errors
     /// [`Invalid`] when two features share a name.
@@ -98,32 +98,32 @@ impl Schema {
         Ok(slot)
     }
 
-    /// Returns the slot of the feature with this name.
+    /// The slot of the feature with this name.
     pub fn slot(&self, name: &str) -> Option<usize> {
         self.slots.get(name).copied()
     }
 
-    /// Returns the feature with this name.
+    /// The feature with this name.
     pub fn get(&self, name: &str) -> Option<&Feature> {
         self.slot(name).map(|slot| &self.features[slot])
     }
 
-    /// Returns all features, by slot.
+    /// All features, by slot.
     pub fn features(&self) -> &[Feature] {
         &self.features
     }
 
-    /// Returns the number of features.
+    /// The number of features.
     pub fn len(&self) -> usize {
         self.features.len()
     }
 
-    /// Returns true if there are no features.
+    /// Whether there are no features.
     pub fn is_empty(&self) -> bool {
         self.features.is_empty()
     }
 
-    /// Returns the names of the features of one kind, in order.
+    /// The names of the features of one kind, in order.
     pub fn names(&self, kind: FeatureKind) -> impl Iterator<Item = &str> {
         self.features.iter().filter(move |f| f.kind == kind).map(|f| f.name.as_str())
     }

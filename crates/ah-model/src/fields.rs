@@ -20,7 +20,7 @@ pub enum FieldValue {
     Text(String),
 }
 
-/// Returns the fields of a structured name, `None` for any other.
+/// The fields of a structured name, `None` for any other.
 ///
 /// A value ends at the first `_`; the text from there to the next `=` is the next key. So keys may contain
 /// `_` and values may not.
@@ -40,7 +40,7 @@ pub fn fields(name: &str) -> Option<Vec<(String, FieldValue)>> {
 }
 
 impl FieldValue {
-    /// Returns the number, 0 or 1 for a truth value; `None` for a text.
+    /// The number, 0 or 1 for a truth value; `None` for a text.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Integer(whole) => Some(*whole as f64),
@@ -50,7 +50,7 @@ impl FieldValue {
         }
     }
 
-    /// Returns the value of a feature: a number, or a category.
+    /// The value of a feature: a number, or a category.
     pub fn value(&self) -> Value {
         match self {
             Self::Truth(truth) => Value::from(*truth),

@@ -1,6 +1,6 @@
 //! Hashes that are the same on every machine and in every version.
 
-/// Returns the 64-bit FNV-1a hash of a text.
+/// The 64-bit FNV-1a hash of a text.
 pub const fn fnv1a(text: &str) -> u64 {
     let (bytes, mut at, mut hash) = (text.as_bytes(), 0, 0xcbf2_9ce4_8422_2325_u64);
     while at < bytes.len() {
@@ -10,7 +10,7 @@ pub const fn fnv1a(text: &str) -> u64 {
     hash
 }
 
-/// Returns a number whose bits each depend on all bits of `x`: the last step of SplitMix64 (Steele, Lea and Flood,
+/// A number whose bits each depend on all bits of `x`: the last step of SplitMix64 (Steele, Lea and Flood,
 /// OOPSLA 2014).
 pub const fn scramble(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +18,7 @@ pub const fn scramble(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Returns 128 bits that identify a text, in hex: FNV-1a, then [`scramble`], so that the first digits depend on every byte. It
+/// 128 bits that identify a text, in hex: FNV-1a, then [`scramble`], so that the first digits depend on every byte. It
 /// finds other texts, not forged ones.
 pub fn identity(text: &str) -> String {
     let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {

@@ -8,7 +8,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// Returns `a % b` with the sign of `b`, as in Python; NaN for `b = 0`.
+/// `a % b` with the sign of `b`, as in Python; NaN for `b = 0`.
 pub fn modulo(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         return f64::NAN;
@@ -23,7 +23,7 @@ pub fn modulo(a: f64, b: f64) -> f64 {
     if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
 
-/// Returns the number of trailing zero bits of a whole number: at most 64, and 64 for 0; NaN for other numbers.
+/// The number of trailing zero bits of a whole number: at most 64, and 64 for 0; NaN for other numbers.
 pub fn ctz(x: f64) -> f64 {
     if x == 0.0 {
         return 64.0;
@@ -56,7 +56,7 @@ pub const LOG2_COEFFICIENTS: [f64; 11] = [
 /// A little below √2: mantissas above it are halved.
 pub const LOG2_LARGEST: f64 = 1.414_062_5;
 
-/// Returns the logarithm to base 2, within 2 ulp and exact for powers of two; NaN for NaN and numbers that are not positive.
+/// The logarithm to base 2, within 2 ulp and exact for powers of two; NaN for NaN and numbers that are not positive.
 pub fn log2(x: f64) -> f64 {
     if x.is_nan() || x <= 0.0 || x == f64::INFINITY {
         return if x > 0.0 { x } else { f64::NAN };
@@ -74,12 +74,12 @@ pub fn log2(x: f64) -> f64 {
     e + s * sum
 }
 
-/// Returns the natural logarithm, within 3 ulp; negative infinity for 0, and NaN for negative numbers.
+/// The natural logarithm, within 3 ulp; negative infinity for 0, and NaN for negative numbers.
 pub fn ln(x: f64) -> f64 {
     if x == 0.0 { f64::NEG_INFINITY } else { log2(x) * LN_2 }
 }
 
-/// Returns e to this power, within 1 ulp.
+/// E to this power, within 1 ulp.
 pub fn exp(x: f64) -> f64 {
     // ln 2 in two parts: the product of the first and a whole number below 2^11 is exact.
     const HIGH: f64 = 0.693_147_180_369_123_8;
@@ -90,7 +90,7 @@ pub fn exp(x: f64) -> f64 {
     scaled_exp(x - whole * HIGH - whole * LOW, whole)
 }
 
-/// Returns 2 to this power, within 1 ulp, and exact for whole numbers.
+/// 2 to this power, within 1 ulp, and exact for whole numbers.
 pub fn exp2(x: f64) -> f64 {
     let x = x.clamp(-1100.0, 1100.0);
     let whole = x.round();
@@ -108,7 +108,7 @@ const INVERSE_FACTORIALS: [f64; 14] = {
     inverses
 };
 
-/// Returns e^x · 2^whole for small x.
+/// E^x · 2^whole for small x.
 fn scaled_exp(x: f64, whole: f64) -> f64 {
     let power_of_two = |exponent: f64| f64::from_bits(((exponent + 1023.0) as u64) << 52);
     let sum = INVERSE_FACTORIALS.iter().rev().fold(0.0, |sum, c| sum * x + c);

@@ -2,7 +2,7 @@
 
 use crate::shown::{did_you_mean, listed, quoted};
 
-/// Returns the value of this name.
+/// The value of this name.
 ///
 /// # Errors
 /// A sentence with the names that there are; `what` is the kind of value with its article.

@@ -19,7 +19,7 @@ impl Objective {
     /// All objectives by name.
     pub const NAMES: [(&str, Self); 2] = [("geomean", Self::Geomean), ("total", Self::Total)];
 
-    /// Returns what a choice of this time costs where the best one takes `best`; infinite if it failed.
+    /// The cost of a choice of this time where the best one takes `best`; infinite if it failed.
     pub fn cost(self, time: f64, best: f64) -> f64 {
         match self {
             Self::Geomean => ln(time / best),
@@ -27,7 +27,7 @@ impl Objective {
         }
     }
 
-    /// Returns how much an input counts whose best choice takes `best`, in any unit.
+    /// The weight of an input whose best choice takes `best`, in any unit.
     pub fn weight(self, best: f64) -> f64 {
         match self {
             Self::Geomean => 1.0,
@@ -35,7 +35,7 @@ impl Objective {
         }
     }
 
-    /// Returns a mean cost as a ratio: what is taken over the best choices.
+    /// A mean cost as a ratio: what is taken over the best choices.
     pub fn over_best(self, cost: f64) -> f64 {
         match self {
             Self::Geomean => exp(cost),
@@ -60,14 +60,14 @@ impl Objective {
         }
     }
 
-    /// Returns a cost as boosted trees score it.
+    /// A cost as boosted trees score it.
     pub fn saturate(self, cost: f64) -> f64 {
         let greatest = self.greatest();
         // Small costs are themselves, and none is above the greatest.
         greatest * (1.0 - exp(-cost / greatest))
     }
 
-    /// Returns how many times as long as the best choice one takes with this score of boosted trees.
+    /// The slowdown that this score of boosted trees predicts.
     pub fn slowdown(self, score: f64) -> f64 {
         self.over_best(-self.greatest() * ln((1.0 - score / self.greatest()).max(f64::MIN_POSITIVE)))
     }

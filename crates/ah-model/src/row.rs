@@ -4,10 +4,10 @@ use crate::context::{Scalar, Value};
 
 /// Anything that has a value in each slot of a schema.
 pub trait Row {
-    /// Returns the number in this slot; NaN if it is undefined or no number.
+    /// The number in this slot; NaN if it is undefined or no number.
     fn number(&self, slot: usize) -> f64;
 
-    /// Returns the category in this slot, of a truth value `True` or `False`; `None` if it is undefined or a number.
+    /// The category in this slot, of a truth value `True` or `False`; `None` if it is undefined or a number.
     fn category(&self, slot: usize) -> Option<&str>;
 }
 

@@ -10,22 +10,22 @@ const MOST_END: usize = 100;
 /// The most names in a list.
 const MOST_NAMES: usize = 20;
 
-/// Returns a name or value in quotes, cut after 60 characters.
+/// A name or value in quotes, cut after 60 characters.
 pub fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, MOST_CHARACTERS))
 }
 
-/// Returns a name as it is, or in quotes if it has other than visible ASCII characters.
+/// A name as it is, or in quotes if it has other than visible ASCII characters.
 pub fn whole(name: &str) -> String {
     if name.bytes().all(|b| b.is_ascii_graphic()) { name.to_owned() } else { format!("{name:?}") }
 }
 
-/// Returns an expression in quotes, cut after 300 characters.
+/// An expression in quotes, cut after 300 characters.
 pub fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))
 }
 
-/// Returns names separated by commas, in quotes if they need them: the first twenty, fewer if they have more than 300 characters, and
+/// Names separated by commas, in quotes if they need them: the first twenty, fewer if they have more than 300 characters, and
 /// the number of further names.
 pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
@@ -48,7 +48,7 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     list.join(", ")
 }
 
-/// Returns `; did you mean "NAME"?` with the most similar known name, or nothing if none is similar enough.
+/// `; did you mean "NAME"?` with the most similar known name, or nothing if none is similar enough.
 pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T>) -> String {
     // clap proposes a flag from the same similarity on.
     const SIMILAR: f64 = 0.7;
@@ -57,7 +57,7 @@ pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T
     best.map(|(_, known)| format!("; did you mean {}?", quoted(known.as_ref()))).unwrap_or_default()
 }
 
-/// Returns the similarity of two names after Jaro ("Advances in record-linkage methodology", 1989): 0 for nothing in common, 1 for the same text.
+/// The similarity of two names after Jaro ("Advances in record-linkage methodology", 1989): 0 for nothing in common, 1 for the same text.
 pub fn similarity(a: &str, b: &str) -> f64 {
     let [a, b] = [a, b].map(|text| text.chars().collect::<Vec<char>>());
     // Equal characters count if they are no further apart.
@@ -79,7 +79,7 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     (common / a.len() as f64 + common / b.len() as f64 + (common - moved) / common) / 3.0
 }
 
-/// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control characters
+/// A library's reason. The middle of each line longer than 400 characters is cut, and control characters
 /// are escaped.
 pub fn reason(text: &str) -> String {
     // Also marks that turn the direction of text, such as U+202E.
@@ -94,7 +94,7 @@ pub fn reason(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns at most this many characters of a text.
+/// At most this many characters of a text.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -102,7 +102,7 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns a measured time with four digits: `52.31 µs`.
+/// A measured time with four digits: `52.31 µs`.
 pub fn time(ms: f64) -> String {
     let (value, unit) = match ms {
         ..1e-3 => (ms * 1e6, "ns"),

@@ -95,27 +95,27 @@ impl Target {
         Self::ROWS[self as usize]
     }
 
-    /// Returns the name, as `--target` takes it.
+    /// The name, as `--target` takes it.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Returns the target in a sentence.
+    /// The target in a sentence.
     pub fn words(self) -> &'static str {
         self.row().words
     }
 
-    /// Returns what a decision costs a run.
+    /// The cost of a decision in a run.
     pub fn timing(self) -> Timing {
         self.row().timing
     }
 
-    /// Returns whether every run of the program waits for the answer.
+    /// Whether every run of the program waits for the answer.
     pub fn asks_each_run(self) -> bool {
         self.timing() != Timing::Once
     }
 
-    /// Returns whether the program always says which choices it can run.
+    /// Whether the program always says which choices it can run.
     pub fn names_choices(self) -> bool {
         self.row().names_choices
     }

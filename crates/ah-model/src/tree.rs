@@ -43,12 +43,12 @@ pub struct Test {
 }
 
 impl Test {
-    /// Returns the test of a number in this slot.
+    /// The test of a number in this slot.
     pub fn number(slot: usize, threshold: f64) -> Self {
         Self { column: Column { slot, categories: None }, threshold }
     }
 
-    /// Returns the test that sends these categories, which are sorted, to the right.
+    /// The test that sends these categories, which are sorted, to the right.
     pub fn is_in(slot: usize, categories: impl Into<Arc<[String]>>) -> Self {
         Self { column: Column { slot, categories: Some(categories.into()) }, threshold: 0.0 }
     }
@@ -63,7 +63,7 @@ pub struct Column {
     pub categories: Option<Arc<[String]>>,
 }
 
-/// Returns true if this category is in a sorted set.
+/// Whether this category is in a sorted set.
 pub fn contains(categories: &[String], category: &str) -> bool {
     categories.binary_search_by(|other| other.as_str().cmp(category)).is_ok()
 }
@@ -71,7 +71,7 @@ pub fn contains(categories: &[String], category: &str) -> bool {
 /// The threshold that only missing numbers are not above: the least one.
 pub const MISSING: f64 = f64::MIN;
 
-/// Returns the split rule for numbers: true goes left. NaN has no side; callers check it before.
+/// The split rule for numbers: true goes left. NaN has no side; callers check it before.
 #[inline]
 pub fn goes_left(value: f64, threshold: f64) -> bool {
     value <= threshold
@@ -115,7 +115,7 @@ pub struct RankedChoice {
 }
 
 impl RankedChoice {
-    /// Returns the choice without its evidence. The fallback is always allowed and expected.
+    /// The choice without its evidence. The fallback is always allowed and expected.
     pub fn ranked(&self, fallback: Option<ChoiceId>) -> Ranked {
         let is_fallback = Some(self.choice) == fallback;
         let (allowed, expected) = (self.allowed || is_fallback, self.expected || is_fallback);
@@ -124,19 +124,19 @@ impl RankedChoice {
 }
 
 impl Leaf {
-    /// Returns a choice with its evidence, if the leaf ranks it.
+    /// A choice with its evidence, if the leaf ranks it.
     pub fn ranked(&self, choice: ChoiceId) -> Option<&RankedChoice> {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
-    /// Returns at most how many of the leaf's training inputs could run none of the choices for which `lacks` is true: a choice that was
+    /// At most how many of the leaf's training inputs could run none of the choices for which `lacks` is true: a choice that was
     /// measured on an input could run there.
     pub fn inputs_without(&self, lacks: impl Fn(ChoiceId) -> bool) -> u64 {
         let lacking = self.ranking.iter().filter(|ranked| lacks(ranked.choice));
         lacking.map(|ranked| self.samples.saturating_sub(ranked.measured)).min().unwrap_or(self.samples)
     }
 
-    /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the expected
+    /// The choice for a program that does not list its choices: it is expected to offer the fallback and the expected
     /// choices, as far as they are `eligible`. It is asked only about a choice that may change the answer.
     pub fn choose(
         &self,
@@ -161,7 +161,7 @@ pub struct Tree<L = Leaf> {
 type Path<'t, L> = (&'t L, usize, Vec<(&'t Test, bool)>);
 
 impl<L> Tree<L> {
-    /// Returns the path of an input by the value of each column.
+    /// The path of an input by the value of each column.
     ///
     /// # Errors
     /// The first error of `value`.
@@ -179,7 +179,7 @@ impl<L> Tree<L> {
         }
     }
 
-    /// Returns all leaves with their positions.
+    /// All leaves with their positions.
     pub fn leaves(&self) -> impl Iterator<Item = (usize, &L)> {
         self.nodes.iter().enumerate().filter_map(|(i, n)| match n {
             Node::Leaf(leaf) => Some((i, leaf)),
@@ -187,7 +187,7 @@ impl<L> Tree<L> {
         })
     }
 
-    /// Returns the tests of all splits.
+    /// The tests of all splits.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Leaf(_) => None,

@@ -22,7 +22,7 @@ pub enum Unsure {
 }
 
 impl Unsure {
-    /// Returns the reason in words. `names` are the names of all features by slot; they replace the slots.
+    /// The reason in words. `names` are the names of all features by slot; they replace the slots.
     pub fn explain(self, names: &[&str]) -> String {
         let (Self::Undefined(slot) | Self::UnknownCategory(slot)) = self else { return self.to_string() };
         let name = names.get(slot).map_or_else(|| format!("in slot {slot}"), |name| quoted(name));

@@ -39,7 +39,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns the environment of this process, as it was at the first call.
+    /// The environment of this process, as it was at the first call.
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<Environment> = OnceLock::new();
         CURRENT.get_or_init(|| {
@@ -71,21 +71,21 @@ impl Environment {
         }
     }
 
-    /// Returns the position of the kernel that the MultiKernel of this name must run.
+    /// The position of the kernel that the MultiKernel of this name must run.
     #[must_use]
     pub fn forced_kernel(&self, name: &str) -> Option<usize> {
         let own = self.forced_kernels.iter().find(|(n, _)| n.as_deref() == Some(name));
         own.or_else(|| self.forced_kernels.iter().find(|(n, _)| n.is_none())).map(|(_, kernel)| *kernel)
     }
 
-    /// Returns the folder of the picks on this device; `None` if there is no folder for them, or if it is `off`.
+    /// The folder of the picks on this device; `None` if there is no folder for them, or if it is `off`.
     #[must_use]
     pub fn picks_folder(&self, device: &Device) -> Option<PathBuf> {
         let folder = self.picks.clone().or_else(|| Some(self.own_folder()?.join("picks")));
         Some(folder.filter(|p| p != Path::new("off"))?.join(file_name(device.name())))
     }
 
-    /// Returns the log of this optimization on this device; `None` if there is no folder for it.
+    /// The log of this optimization on this device; `None` if there is no folder for it.
     #[must_use]
     pub fn log_file(&self, optimization: &str, device: &Device) -> Option<PathBuf> {
         let file = format!("{}.txt", file_name(optimization));

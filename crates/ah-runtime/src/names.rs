@@ -28,7 +28,7 @@ pub(crate) fn add(name: &str, environment: &Environment) {
     }
 }
 
-/// Returns a sentence for each name in the environment that no decision point has so far.
+/// A sentence for each name in the environment that no decision point has so far.
 pub(crate) fn unknown_in(environment: &Environment) -> Vec<String> {
     unknown(environment).map(|unknown| unknown.sentence()).collect()
 }

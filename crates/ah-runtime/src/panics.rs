@@ -15,7 +15,7 @@ pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 impl Panic {
-    /// Returns `panicked: ` and the panic's message.
+    /// `panicked: ` and the panic's message.
     pub(crate) fn reason(&self) -> String {
         let text = self.0.downcast_ref::<&str>().copied();
         let text = text.or_else(|| self.0.downcast_ref::<String>().map(String::as_str));

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the main function of a tool.
+/// The main function of a tool.
 fn tool(name: &str) -> Option<fn() -> ExitCode> {
     match name {
         "ah-collect" => Some(ah_collect::tool::main),
@@ -33,7 +33,7 @@ fn tool(name: &str) -> Option<fn() -> ExitCode> {
 mod tests {
     use clap::Command;
 
-    /// Returns what is wrong with the examples in the help texts of a command and its subcommands: each needs one,
+    /// The faults of the examples in the help texts of a command and its subcommands: each needs one,
     /// and each must be a valid command line.
     fn wrong_examples(command: &Command) -> Vec<String> {
         let tool = command.get_name();

@@ -32,7 +32,7 @@ const DRAWS: u64 = 1000;
 /// The most blocks to draw from: more inputs are drawn in blocks of neighbours in the table, which costs no precision.
 const MOST_BLOCKS: usize = 1000;
 
-/// Returns the quantiles `tails` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each
+/// The quantiles `tails` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each
 /// is drawn alone. `worst` is the further term for each end, where there is one.
 pub fn range<K: Hash + Eq>(terms: &[Term], keys: &[K], tails: [f64; 2], worst: [Option<Term>; 2]) -> Range {
     let groups = sums(terms, keys);
@@ -50,13 +50,13 @@ pub fn range<K: Hash + Eq>(terms: &[Term], keys: &[K], tails: [f64; 2], worst: [
     Range { low: end(0), high: end(1) }
 }
 
-/// Returns the ratio of the sums of these terms.
+/// The ratio of the sums of these terms.
 pub fn ratio(terms: &[Term]) -> f64 {
     let sum = terms.iter().copied().fold(Term::default(), Term::plus);
     sum.over / sum.under
 }
 
-/// Returns the mean of these terms.
+/// The mean of these terms.
 pub fn mean(terms: impl ExactSizeIterator<Item = Term>) -> Term {
     let count = terms.len() as f64;
     let sum = terms.fold(Term::default(), Term::plus);
@@ -69,7 +69,7 @@ impl Term {
     }
 }
 
-/// Returns the sums of the terms of each key, in the order of the terms; without keys the terms.
+/// The sums of the terms of each key, in the order of the terms; without keys the terms.
 pub fn sums<K: Hash + Eq>(terms: &[Term], keys: &[K]) -> Vec<Term> {
     let mut groups: Vec<Term> = Vec::new();
     let mut places: FxHashMap<&K, usize> = FxHashMap::default();
@@ -83,7 +83,7 @@ pub fn sums<K: Hash + Eq>(terms: &[Term], keys: &[K]) -> Vec<Term> {
     groups
 }
 
-/// Returns the ratio of each draw of as many blocks as there are, with replacement, from these and a further one.
+/// The ratio of each draw of as many blocks as there are, with replacement, from these and a further one.
 fn draws(blocks: &[Term], further: Option<Term>) -> Vec<f64> {
     let population = blocks.len() + usize::from(further.is_some());
     let drawn = |draw: u64, at: u64| {

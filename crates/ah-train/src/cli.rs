@@ -108,18 +108,18 @@ fn of_learning(arg: Arg) -> Arg {
 }
 
 impl ImportArgs {
-    /// Returns the tool whose flags are to be printed.
+    /// The tool whose flags are to be printed.
     pub fn shown_tool(&self) -> Option<&str> {
         self.params.tool.as_deref().filter(|_| self.show)
     }
 
-    /// Returns the parameters with the tables.
+    /// The parameters with the tables.
     pub fn params(&self) -> ImportParams {
         let Params { logs, skip_bad_rows, .. } = &self.train.params;
         ImportParams { tables: logs.clone(), skip_bad_rows: *skip_bad_rows, ..self.params.clone() }
     }
 
-    /// Returns the parameters of a training on the log, where one is asked for.
+    /// The parameters of a training on the log, where one is asked for.
     pub fn training(&self) -> Option<TrainArgs> {
         let mut train = self.train.clone();
         train.params.logs = vec![self.params.output.clone()];

@@ -35,7 +35,7 @@ pub enum Pick {
 }
 
 impl JudgedInput {
-    /// Returns the choice whose time counts: the one that the program takes, or the fallback where the model declines or nobody measured
+    /// The choice whose time counts: the one that the program takes, or the fallback where the model declines or nobody measured
     /// it.
     pub fn taken(&self, fallback: ChoiceId) -> ChoiceId {
         match self.pick {
@@ -44,12 +44,12 @@ impl JudgedInput {
         }
     }
 
-    /// Returns the choice that a program takes which names its choices.
+    /// The choice that a program takes which names its choices.
     pub fn ranked(&self, fallback: ChoiceId) -> ChoiceId {
         self.ranking.first().copied().unwrap_or(fallback)
     }
 
-    /// Returns true where the program is slower than with the fallback by more than `limit`, or what is taken failed.
+    /// Whether the program is slower than with the fallback by more than `limit`, or what is taken failed.
     pub fn is_slower(&self, table: &Table, fallback: ChoiceId, limit: f64) -> bool {
         let taken = table.usable(self.input, self.taken(fallback));
         table.usable(self.input, fallback).is_some_and(|base| {
@@ -57,20 +57,20 @@ impl JudgedInput {
         })
     }
 
-    /// Returns the decisions to take a single choice on these inputs.
+    /// The decisions to take a single choice on these inputs.
     pub fn of_single(single: SingleChoice, table: &Table, inputs: &[u32]) -> Vec<Self> {
         let taken = |input| single.taken(|choice| table.usable(input, choice).is_some());
         inputs.iter().map(|&input| Self::constant(input, taken(input))).collect()
     }
 
-    /// Returns the decision to take one choice, which asks nothing.
+    /// The decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
         let (ranking, pick) = (vec![choice], Pick::Measured(choice));
         Self { input, ranking, saved: 0.0, pick, overhead: Overhead::default() }
     }
 }
 
-/// Returns the choice that a model takes on every input; `None` if it tells inputs apart, or what programs offer.
+/// The choice that a model takes on every input; `None` if it tells inputs apart, or what programs offer.
 pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     let adds_scores = !model.boosters.is_empty() || model.costs.is_some();
     let names_choices = call_site.names_choices();
@@ -92,13 +92,13 @@ pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     constant.map(|choice| model.choice_name(choice))
 }
 
-/// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
+/// The slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
 pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
     let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
     model.features.base().features().iter().map(slot).collect()
 }
 
-/// Returns the decisions of `model` on these inputs of `table`, which has these logged features, for a program that asks as
+/// The decisions of `model` on these inputs of `table`, which has these logged features, for a program that asks as
 /// `call_site`.
 pub fn decide(
     model: &Model,
@@ -157,7 +157,7 @@ pub fn decide(
     inputs.iter().map(judge).collect()
 }
 
-/// Returns the values of an input by the slots of the model; those that the table lacks are undefined.
+/// The values of an input by the slots of the model; those that the table lacks are undefined.
 pub fn values(model: &Model, table: &Table, input: u32, slots: &[Option<usize>]) -> Vec<Value> {
     let values = &table.inputs[input as usize].values;
     let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {

@@ -18,7 +18,7 @@ pub fn not_logged(field: &'static str, feature: &str, logged: &Schema) -> Error 
     Error::parameter(field, format!("features of the log ({})", listed(&known)), found)
 }
 
-/// Returns the error of a part of an optimization that names a feature which neither the log nor the optimization has.
+/// The error of a part of an optimization that names a feature which neither the log nor the optimization has.
 pub fn unknown_feature(
     optimization: &str,
     what: &str,
@@ -31,7 +31,7 @@ pub fn unknown_feature(
     ))
 }
 
-/// Returns the error of a log that is not of the model's optimization.
+/// The error of a log that is not of the model's optimization.
 pub fn mismatch(path: &Path, model: &str, log: &str) -> Error {
     Error::Invalid(format!("{}: the model decides {model}, the log is of {log}", path.display()))
 }

@@ -36,7 +36,7 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<St
     Ok(model.explain(&values, if ids.is_empty() { None } else { Some(&is_offered) }))
 }
 
-/// Returns the values by slot, and the features that are not given: they are undefined.
+/// The values by slot, and the features that are not given: they are undefined.
 fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), Error> {
     let features = model.features.base().features();
     let undefined = |feature: &Feature| match feature.kind {

@@ -199,7 +199,7 @@ pub enum MaxRisk {
 }
 
 impl MaxRisk {
-    /// Returns the share, if a promise is asked for.
+    /// The share, if a promise is asked for.
     pub fn share(self) -> Option<f64> {
         match self {
             Self::Share(share) => Some(share),
@@ -241,7 +241,7 @@ impl Size {
     /// best size 0.4 %, a tree that loses 0.6 % is a poor bargain, even if 0.2 % is little.
     pub const KEPT_GAIN: f64 = 0.95;
 
-    /// Returns the share of the time that a smaller model may lose more than the best one.
+    /// The share of the time that a smaller model may lose more than the best one.
     pub fn tolerance(self) -> f64 {
         match self {
             Self::Smallest => 0.02,
@@ -251,7 +251,7 @@ impl Size {
         }
     }
 
-    /// Returns the greatest slowdown of a model of this size, where the best model has the slowdown `best`, and one leaf
+    /// The greatest slowdown of a model of this size, where the best model has the slowdown `best`, and one leaf
     /// `one_leaf`.
     pub fn greatest_slowdown(self, best: f64, one_leaf: f64) -> f64 {
         let within = best * (1.0 + self.tolerance());
@@ -325,13 +325,13 @@ impl TryFrom<String> for Outside {
 pub const MAX_SLOWDOWN: f64 = Purpose::MAX_SLOWDOWN;
 
 impl Params {
-    /// Returns the defaults for these logs.
+    /// The defaults for these logs.
     pub fn new(logs: Vec<PathBuf>, heuristic_name: &str) -> Self {
         Self { logs, heuristic_name: heuristic_name.to_owned(), ..Self::default() }
     }
 }
 
-/// Returns the number of inputs that a leaf needs: `least`, or this share of `inputs` if it is below 1.
+/// The number of inputs that a leaf needs: `least`, or this share of `inputs` if it is below 1.
 pub fn leaf_size(least: f64, inputs: usize) -> usize {
     if least < 1.0 { (least * inputs as f64).ceil() } else { least }.max(1.0) as usize
 }

@@ -10,7 +10,7 @@ use crate::params::{MaxRisk, Params, Size, SplitBy};
 pub const MAX_DEPTH: usize = 64;
 
 impl Params {
-    /// Returns the first field that excludes boosted trees: a small tree or a short list per leaf is one readable tree.
+    /// The first field that excludes boosted trees: a small tree or a short list per leaf is one readable tree.
     pub fn excludes_boosting(&self) -> Option<&'static str> {
         let flags = [
             (self.max_leaves.is_some(), "max_leaves"),

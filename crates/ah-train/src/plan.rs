@@ -120,19 +120,19 @@ impl TrainPlan {
         })
     }
 
-    /// Returns the same plan with no promise, by a rule of the tool.
+    /// The same plan with no promise, by a rule of the tool.
     pub fn without_promise(&self) -> Self {
         let mut plan = Self { looks: Vec::new(), ..self.clone() };
         plan.settings.replace(&no_promise(), Origin::Default);
         plan
     }
 
-    /// Returns whether the time of a decision counts where models are compared. With [`Size::Best`] only what they take counts.
+    /// Whether the time of a decision counts where models are compared. With [`Size::Best`] only what they take counts.
     pub fn counts_asking(&self) -> bool {
         self.size != Size::Best
     }
 
-    /// Returns whether there is a promise to keep.
+    /// Whether there is a promise to keep.
     pub fn promises(&self) -> bool {
         !self.looks.is_empty()
     }
@@ -147,12 +147,12 @@ impl TrainPlan {
     }
 }
 
-/// Returns the layer that makes no promise.
+/// The layer that makes no promise.
 fn no_promise() -> Params {
     Params { max_risk: Some(MaxRisk::None), ..Params::default() }
 }
 
-/// Returns the layer of the tool.
+/// The layer of the tool.
 pub fn usual(share: Option<f64>) -> Params {
     Params {
         targets: vec![Target::Rust],
@@ -168,7 +168,7 @@ pub fn usual(share: Option<f64>) -> Params {
     }
 }
 
-/// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
+/// How a program asks: in which targets, and what the log and the optimization know about the features' times.
 fn call_site(dataset: &Dataset, settings: &mut Settings) -> CallSite {
     let [declared, given] = [&dataset.optimization.feature_ms, &dataset.settings.feature_ms];
     let collection = dataset.metadata.collection.as_ref();
@@ -185,7 +185,7 @@ fn call_site(dataset: &Dataset, settings: &mut Settings) -> CallSite {
     CallSite::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
 }
 
-/// Returns the parameters of boosted trees, where the learner and the other settings allow them. `takes_more`: see [`Boost::of`].
+/// The parameters of boosted trees, where the learner and the other settings allow them. `takes_more`: see [`Boost::of`].
 fn boost(
     given: &Params,
     learner: LearnerKind,
@@ -202,7 +202,7 @@ fn boost(
     Ok((!is_single).then_some(boost))
 }
 
-/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the
+/// The parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the
 /// search finds it.
 ///
 /// The leaves of a large log can be small: on the forward convolutions a program that does not list its choices loses 28 % with a

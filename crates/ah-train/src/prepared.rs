@@ -70,12 +70,12 @@ impl Prepared {
         Ok(Self { plan, parts, learning, shipping, judging: Arc::new(judging), portfolio })
     }
 
-    /// Returns the decisions of a model on these inputs of the table to judge by.
+    /// The decisions of a model on these inputs of the table to judge by.
     pub fn judge(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
         decisions::decide(model, self.learning.features.base(), &self.judging, inputs, &self.plan.call_site)
     }
 
-    /// Returns what the inputs of these decisions are held out by, where several are held out together; else nothing.
+    /// The groups that hold out several inputs of these decisions together, if any do.
     pub fn keys(&self, judged: &[JudgedInput]) -> Vec<String> {
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
         match self.plan.test_split {
@@ -85,7 +85,7 @@ impl Prepared {
         }
     }
 
-    /// Returns the model's fallback in the table to judge by.
+    /// The model's fallback in the table to judge by.
     pub fn judging_fallback(&self, model: &Model) -> ChoiceId {
         let name = model.fallback.map(|fallback| model.choice_name(fallback));
         name.and_then(|name| self.judging.choice_id(name)).unwrap_or(ChoiceId(0))

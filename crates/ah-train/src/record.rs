@@ -9,7 +9,7 @@ use crate::prepared::Prepared;
 use crate::promise::{Ladder, Recipe};
 use crate::search::Portfolio;
 
-/// Returns what a model was learned for.
+/// The purpose of a model.
 pub fn purpose(prepared: &Prepared) -> Purpose {
     let (plan, table) = (&prepared.plan, &prepared.judging);
     let mut purpose = Purpose {
@@ -23,7 +23,7 @@ pub fn purpose(prepared: &Prepared) -> Purpose {
     purpose
 }
 
-/// Returns the record of a training.
+/// The record of a training.
 pub fn provenance(
     recipe: &Recipe<'_>,
     ladder: &Ladder,

@@ -70,7 +70,7 @@ impl Settings {
         fill(&mut self.values, &below.values);
     }
 
-    /// Returns whether no layer but the tool's own gives this setting.
+    /// Whether no layer but the tool's own gives this setting.
     pub fn is_default(&self, name: &str) -> bool {
         self.by_name.get(name).is_none_or(|setting| setting.from == Origin::Default)
     }

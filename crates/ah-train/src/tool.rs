@@ -17,7 +17,7 @@ use crate::cli::{
 use crate::judge::Evaluation;
 use crate::{TrainedModel, report};
 
-/// Returns the flags and subcommands, for completions and man pages.
+/// The flags and subcommands, for completions and man pages.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -121,7 +121,7 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
     Ok(exit::SUCCESS)
 }
 
-/// Returns the hashes of files.
+/// The hashes of files.
 fn sources(paths: &[PathBuf]) -> Result<Vec<SourceRecord>, Error> {
     let record = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(Error::io(path, "read the source of the choices"))?;
@@ -133,7 +133,7 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<SourceRecord>, Error> {
     paths.iter().map(record).collect()
 }
 
-/// Returns which features the callers of this target's code give now and did not give before, in a sentence, and which no longer.
+/// The features that callers of this target's code give now and did not give before, and those no longer given, in a sentence.
 fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
     let target = ah_codegen::GENERATORS.iter().find(|other| other.target.name() == target)?;
     let [before, now] = [ah_codegen::given(old, target)?, ah_codegen::given(new, target)?];
@@ -220,7 +220,7 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<u8, Error> {
     Ok(exit::CHECK_FAILED)
 }
 
-/// Returns how the sources of the choices differ from those that were measured, in a sentence.
+/// How the sources of the choices differ from those that were measured, in a sentence.
 fn changed_source(measured: &[SourceRecord], now: &[SourceRecord]) -> Option<String> {
     let changed = now.iter().find(|source| !measured.contains(source))?;
     let was = measured.iter().find(|source| source.file == changed.file);
@@ -231,7 +231,7 @@ fn changed_source(measured: &[SourceRecord], now: &[SourceRecord]) -> Option<Str
     ))
 }
 
-/// Returns the targets for which there is code to generate: a model file needs none, and a table a log with its inputs.
+/// The targets for which there is code to generate: a model file needs none, and a table a log with its inputs.
 fn generated_targets(targets: &[Target]) -> Vec<&'static ah_codegen::Generator> {
     let code = |target: &Target| ah_codegen::GENERATORS.iter().find(|code| code.target == *target);
     targets.iter().filter_map(code).collect()

@@ -47,12 +47,12 @@ pub struct TrainedModel {
 }
 
 impl TrainedModel {
-    /// Returns the choice that the model takes everywhere, if it is only one.
+    /// The choice that the model takes everywhere, if it is only one.
     pub fn constant(&self) -> Option<&str> {
         decisions::constant(&self.model, &self.plan.call_site)
     }
 
-    /// Returns the share of the time that the same heuristic saves on held-out inputs if it always decides, where the promise is
+    /// The share of the time that the same heuristic saves on held-out inputs if it always decides, where the promise is
     /// costly.
     pub fn cost_of_promise(&self) -> Option<f64> {
         let objective = self.model.purpose.objective;
@@ -172,7 +172,7 @@ pub fn train_checked(
     })
 }
 
-/// Returns the time on held-out inputs over the fallback's, by the objective.
+/// The time on held-out inputs over the fallback's, by the objective.
 fn over_fallback(objective: Objective, figures: &Metrics) -> f64 {
     match objective {
         Objective::Total => figures.total_over_fallback,
@@ -205,7 +205,7 @@ fn choose_size(prepared: &mut Prepared) -> (SizeChoice, Option<f64>) {
     (chosen, None)
 }
 
-/// Returns whether the heuristic takes another choice than the fallback on any input that it learned from. The folds may decide
+/// Whether the heuristic takes another choice than the fallback on any input that it learned from. The folds may decide
 /// some where it decides none.
 fn decides_some(prepared: &Prepared, chosen: &SizeChoice) -> bool {
     let Prepared { plan, parts, learning: dataset, .. } = prepared;
@@ -222,7 +222,7 @@ fn learn(prepared: &Prepared) -> SizeChoice {
     promise::choose_size(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)
 }
 
-/// Returns why the model has no promise that decides.
+/// Why the model has no promise that decides.
 fn no_promise(
     prepared: &Prepared,
     calibrated: Option<CalibratedMargin>,
@@ -254,7 +254,7 @@ fn no_promise(
     }
 }
 
-/// Returns true if the model takes no choice but the fallback on these inputs.
+/// Whether the model takes no choice but the fallback on these inputs.
 fn always_falls_back(recipe: &Recipe<'_>, model: &Model, inputs: &[u32]) -> bool {
     let table = &recipe.dataset.table;
     let fallback = model.fallback.and_then(|fallback| table.choice_id(model.choice_name(fallback)));

@@ -24,7 +24,7 @@ pub fn number(text: &str) -> Option<f64> {
     is_exact.then_some(x)
 }
 
-/// Returns the line of a record. Where lines end with CRLF, a reader of CSV has not counted the line feed before the record.
+/// The line of a record. Where lines end with CRLF, a reader of CSV has not counted the line feed before the record.
 pub fn csv_line(position: Option<&csv::Position>, crlf: bool) -> RowNumber {
     RowNumber::Line(position.map_or(1, |at| at.line() + u64::from(crlf && at.byte() > 0)))
 }

@@ -29,19 +29,19 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Returns a skip with this reason.
+    /// A skip with this reason.
     #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
     pub fn skipped(reason: impl ToString) -> Self {
         Self::Skipped(reason.to_string())
     }
 
-    /// Returns a failure with this reason.
+    /// A failure with this reason.
     #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
     pub fn failed(reason: impl ToString) -> Self {
         Self::Failed(reason.to_string())
     }
 
-    /// Returns the reason.
+    /// The reason.
     pub fn reason(&self) -> &str {
         match self {
             Self::Skipped(reason)
@@ -52,7 +52,7 @@ impl Failure {
     }
 }
 
-/// Returns the median: the mean of the two middle values for an even count, `None` without values. Infinite
+/// The median: the mean of the two middle values for an even count, `None` without values. Infinite
 /// values count, so it is infinite if half or more failed.
 pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {

@@ -12,7 +12,7 @@ pub struct SingleChoice {
 }
 
 impl SingleChoice {
-    /// Returns the single choice, and a second one where it needs one, with the least mean log slowdown. An input is its weight
+    /// The single choice, and a second one where it needs one, with the least mean log slowdown. An input is its weight
     /// and the log slowdown of each choice that has a time; where neither choice has one, the slowest counts. Only choices where
     /// `may` is true are taken.
     ///
@@ -57,12 +57,12 @@ impl SingleChoice {
         Some(Self { first, second })
     }
 
-    /// Returns the choice to take on an input.
+    /// The choice to take on an input.
     pub fn taken(self, has_time: impl Fn(ChoiceId) -> bool) -> ChoiceId {
         self.second.filter(|_| !has_time(self.first)).unwrap_or(self.first)
     }
 
-    /// Returns the names: `radix`, or `insertion, else radix`.
+    /// The names: `radix`, or `insertion, else radix`.
     pub fn name(self, choices: &[String]) -> String {
         let name = |choice: ChoiceId| &choices[choice.index()];
         match self.second {

@@ -27,7 +27,7 @@ impl Tally {
         }
     }
 
-    /// Returns the number of faults.
+    /// The number of faults.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -49,7 +49,7 @@ impl Default for TimingPolicy {
 }
 
 impl TimingPolicy {
-    /// Returns the log's rows for `samples`, which are in the order in which they were taken.
+    /// The log's rows for `samples`, which are in the order in which they were taken.
     ///
     /// A row is the mean, over all pairs of a group's samples, of the lesser of the two. Its expectation is the same for
     /// any group of two or more, so a choice gains nothing by stopping earlier or later. A slow outlier counts only beside
@@ -74,7 +74,7 @@ impl TimingPolicy {
     }
 }
 
-/// Returns the mean of the lesser of two samples over all pairs; the sample itself where there is only one.
+/// The mean of the lesser of two samples over all pairs; the sample itself where there is only one.
 fn lesser_of_two(samples: &[f64]) -> f64 {
     let n = samples.len();
     if n == 1 {

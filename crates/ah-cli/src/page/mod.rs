@@ -8,7 +8,7 @@
 /// The mark in the first lines of each page.
 pub const MARK: &str = "<meta name=\"generator\" content=\"autoheuristic\">";
 
-/// Returns the page of a report: its title (plain text), the HTML with the places that its script fills, the script, and the
+/// The page of a report: its title (plain text), the HTML with the places that its script fills, the script, and the
 /// facts for it, which are JSON.
 pub fn html(title: &str, body: &str, script: &str, facts: &str) -> String {
     // `</script>` would end the script element.

@@ -18,7 +18,7 @@ impl Facts<'_> {
         self.categories.insert(slot, possible);
     }
 
-    /// Returns the categories that a feature may have. A truth value is one of two.
+    /// The categories that a feature may have. A truth value is one of two.
     pub fn possible(&self, slot: usize) -> Categories {
         if let Some(known) = self.categories.get(&slot) {
             return known.clone();
@@ -43,7 +43,7 @@ impl Facts<'_> {
         possible
     }
 
-    /// Returns true for a categorical feature that is only ever true or false: it is a truth value in code.
+    /// True for a categorical feature that is only ever true or false: it is a truth value in code.
     pub fn is_truth(&self, slot: usize) -> bool {
         match self.derived(slot) {
             Some(derived) => derived.ty() == Type::Bool,
@@ -52,13 +52,13 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true for a logged feature with no category but `True` and `False`: languages with types have it as a truth value.
+/// True for a logged feature with no category but `True` and `False`: languages with types have it as a truth value.
 pub fn is_truth(model: &Model, slot: usize) -> bool {
     let known = &model.categories[slot];
     !known.is_empty() && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
 }
 
-/// Returns the slot and the texts of `feature == text or …`, with true, and of `feature != text`, with false.
+/// The slot and the texts of `feature == text or …`, with true, and of `feature != text`, with false.
 pub fn membership(expr: &Expr) -> Option<(usize, Vec<String>, bool)> {
     let Expr::Binary(op, a, b) = expr else { return None };
     match (op, &**a, &**b) {

@@ -24,23 +24,23 @@ pub struct Facts<'m> {
 }
 
 impl<'m> Facts<'m> {
-    /// Returns what holds at the beginning: nothing but the types.
+    /// The facts at the beginning: nothing but the types.
     pub fn new(model: &'m Model, has_truths: bool) -> Self {
         Self { model, has_truths, known: HashMap::new(), categories: HashMap::new(), outside: None }
     }
 
-    /// Returns the expression of a derived feature, and `None` for a logged one.
+    /// The expression of a derived feature, and `None` for a logged one.
     pub fn derived(&self, slot: usize) -> Option<&'m Expr> {
         let at = slot.checked_sub(self.model.features.base().len())?;
         Some(&self.model.features.derived()[at].1)
     }
 
-    /// Returns what holds where the expression stands, so wherever a variable of it is read.
+    /// The facts where the expression stands, so wherever one of its variables is read.
     pub fn outside(&self) -> &Self {
         self.outside.as_deref().unwrap_or(self)
     }
 
-    /// Returns what holds where an expression reads an operand only if a condition has this value.
+    /// The facts at an operand that an expression reads only if a condition has this value.
     pub fn with(&self, condition: &Expr, value: bool) -> Self {
         let mut facts = self.clone();
         facts.outside.get_or_insert_with(|| Rc::new(self.clone()));
@@ -48,7 +48,7 @@ impl<'m> Facts<'m> {
         facts
     }
 
-    /// Returns true if a condition cannot hold: with it one would hold that is known not to.
+    /// Whether a condition cannot hold: with it one would hold that is known not to.
     pub fn rules_out(&self, condition: &Expr) -> bool {
         let then = self.with(condition, true);
         let holds = |other: &Expr| then.computed(other).decided() == Some(true);

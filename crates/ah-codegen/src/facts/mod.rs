@@ -52,7 +52,7 @@ mod tests {
         f64::NAN,
     ];
 
-    /// Returns a number like the extreme ones, near one, or a small whole one.
+    /// A number like the extreme ones, near one, or a small whole one.
     fn number(rng: &mut Pcg64) -> f64 {
         let x = *EXTREME.choose(rng).unwrap();
         match rng.random_range(0..6) {
@@ -64,7 +64,7 @@ mod tests {
         }
     }
 
-    /// Returns a random number or truth value over the slots 0 (an integer) and 1, with parts of the expressions before it.
+    /// A random number or truth value over the slots 0 (an integer) and 1, with parts of the expressions before it.
     fn expression(rng: &mut Pcg64, parts: &mut Vec<Expr>, ty: Type, depth: usize) -> Expr {
         if depth > 0
             && rng.random_bool(0.4)

@@ -20,17 +20,17 @@ pub const ANY: Range = Range { low: f64::NEG_INFINITY, high: f64::INFINITY, whol
 pub const TRUTH: Range = Range { low: 0.0, high: 1.0, whole: true, nan: false };
 
 impl Range {
-    /// Returns a truth value that may be true or false.
+    /// A truth value that may be true or false.
     pub fn truth(yes: bool, no: bool, nan: bool) -> Self {
         Self { low: f64::from(u8::from(!no)), high: f64::from(u8::from(yes)), whole: true, nan }
     }
 
-    /// Returns the opposite of a truth value.
+    /// The opposite of a truth value.
     pub fn opposite(self) -> Self {
         Self { low: 1.0 - self.high, high: 1.0 - self.low, ..self }
     }
 
-    /// Returns the truth value if there is only one.
+    /// The truth value if there is only one.
     pub fn decided(self) -> Option<bool> {
         (!self.nan && self.low == self.high).then_some(self.low == 1.0)
     }
@@ -65,7 +65,7 @@ impl Range {
         }
     }
 
-    /// Returns the range of an operation that is monotone in each operand, by its results at the ends.
+    /// The range of an operation that is monotone in each operand, by its results at the ends.
     pub fn around<const N: usize>(results: [f64; N], whole: bool, nan: bool) -> Self {
         let low = results.iter().copied().fold(f64::INFINITY, f64::min);
         let high = results.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -73,7 +73,7 @@ impl Range {
     }
 }
 
-/// Returns whether a comparison of these numbers may hold.
+/// Whether a comparison of these numbers may hold.
 pub fn may_hold(op: Comparison, a: Range, b: Range) -> bool {
     match op {
         Comparison::Eq => a.low <= b.high && b.low <= a.high,
@@ -81,13 +81,13 @@ pub fn may_hold(op: Comparison, a: Range, b: Range) -> bool {
     }
 }
 
-/// Returns the ends of the numbers `x` that are not `y`.
+/// The ends of the numbers `x` that are not `y`.
 pub fn without(x: Range, y: Range) -> (f64, f64) {
     let end = |end: f64, next: f64| if y.low == y.high && end == y.low { next } else { end };
     (end(x.low, x.low.next_up()), end(x.high, x.high.next_down()))
 }
 
-/// Returns the comparison that holds where this one does not.
+/// The comparison that holds where this one does not.
 pub fn opposite(op: Comparison) -> Comparison {
     match op {
         Comparison::Eq => Comparison::Ne,

@@ -12,7 +12,7 @@ use super::range::{ANY, Range, TRUTH, may_hold, opposite};
 const MOST_ZEROS: f64 = 64.0;
 
 impl Facts<'_> {
-    /// Returns the values that a number or truth value may have here.
+    /// The values that a number or truth value may have here.
     pub fn range(&self, expr: &Expr) -> Range {
         let range = self.computed(expr);
         self.known.get(expr).map_or(range, |fact| range.and(*fact))
@@ -105,7 +105,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Returns the truth of `a and b`, or with `value` false of `not (a or b)`.
+    /// The truth of `a and b`, or with `value` false of `not (a or b)`.
     fn both(&self, a: &Expr, b: &Expr, value: bool) -> Range {
         let side = |truth: Range| if value { truth } else { truth.opposite() };
         let first = side(self.range(a));
@@ -117,7 +117,7 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true for 2^n. The logarithm does not say so: that of 2^60 + 256 is 60.
+/// True for 2^n. The logarithm does not say so: that of 2^60 + 256 is 60.
 fn is_power_of_two(x: f64) -> bool {
     x.is_normal() && x.to_bits() & ((1 << 52) - 1) == 0
 }

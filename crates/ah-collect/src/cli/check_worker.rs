@@ -82,7 +82,7 @@ impl CheckWorkerFlags {
 /// The greatest ratio of samples, and of the time that passed to the times in the answers, that noise explains.
 const MOST_NOISE: f64 = 50.0;
 
-/// Returns how many choices were timed, or what is wrong: a choice that failed, samples that no clock gives.
+/// The number of choices that were timed, or the fault: a choice that failed, samples that no clock gives.
 fn plausible(measured: Result<Measurement, Failure>, experiment: &Experiment) -> Result<String, String> {
     let measured = measured.map_err(|failure| failure.to_string())?;
     let Experiment { choices, simulated, .. } = experiment;

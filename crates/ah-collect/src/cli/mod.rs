@@ -65,7 +65,7 @@ enum Mode<F: clap::Args> {
     Guard,
 }
 
-/// Returns the flags and subcommands of a program.
+/// The flags and subcommands of a program.
 pub(crate) fn command<F: clap::Args>(about: &str, examples: &'static str) -> clap::Command {
     Cli::<F>::command().about(about.to_owned()).after_help(examples)
 }

@@ -43,13 +43,13 @@ pub(crate) trait Program {
 #[derive(Debug, clap::Args)]
 pub(crate) struct NoFlags {}
 
-/// Returns what `list` shows of a worker.
+/// The lines of `list` about a worker.
 pub(crate) fn listing_of(worker: &Worker) -> String {
     let Experiment { optimization, choices, device, .. } = &worker.experiment;
     listing(optimization, Some(choices), Some(device))
 }
 
-/// Returns what `list` shows of an optimization, without choices if it is not measured here.
+/// The lines of `list` about an optimization, without choices if it is not measured here.
 pub(crate) fn listing(
     optimization: &Optimization,
     choices: Option<&[String]>,

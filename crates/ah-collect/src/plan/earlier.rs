@@ -96,7 +96,7 @@ impl EarlierInputs {
         self.inputs.get(input).is_some_and(EarlierInput::is_done)
     }
 
-    /// Returns by choice whether this input has a row, if the log has the input.
+    /// Whether each choice has a row of this input, if the log has the input.
     pub(super) fn rows(&self, input: &str) -> Option<Vec<bool>> {
         self.inputs.get(input).filter(|input| input.is_logged()).map(|input| input.has_row.clone())
     }

@@ -87,7 +87,7 @@ struct Attempts {
 }
 
 impl Attempts {
-    /// Returns why the choice is not asked any more.
+    /// Why the choice is not asked any more.
     fn given_up(&self) -> Option<Failure> {
         let Self { inputs, faults, reason } = self;
         (*faults >= MOST_FAULTS && 2 * faults > *inputs).then(|| {

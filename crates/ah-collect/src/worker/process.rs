@@ -36,7 +36,7 @@ pub fn command() -> Result<Command, Error> {
 /// The environment variable of a process that replaces another one.
 pub(super) const REPLACEMENT: &str = "AH_COLLECT_REPLACEMENT";
 
-/// Returns whether this process is a worker that replaces another one, whose description its collector has.
+/// Whether this process is a worker that replaces another one, whose description its collector has.
 pub fn is_replacement() -> bool {
     std::env::var_os(REPLACEMENT).is_some()
 }
@@ -230,7 +230,7 @@ impl Process {
         format!("hung: no answer within {} s{seen}", limit.as_secs_f64())
     }
 
-    /// Returns how a process ended whose output has ended.
+    /// How a process ended whose output has ended.
     fn ended(&mut self) -> String {
         let Some(group) = &mut self.group else { return "crashed".to_owned() };
         let closed = !group.ends_within(GRACE).unwrap_or_default();

@@ -93,7 +93,7 @@ fn names(path: &Path, text: &mut Box<dyn BufRead>) -> Result<(Vec<u8>, u64), Err
     }
 }
 
-/// Returns whether a record is a comment, or the line below the names in Markdown.
+/// Whether a record is a comment, or the line below the names in Markdown.
 fn is_no_row(record: &csv::StringRecord, width: usize) -> bool {
     let is_rule = |cell: &str| cell.bytes().all(|b| b"-:=+ ".contains(&b));
     let has_rule = || record.iter().any(|cell| cell.contains("--"));
@@ -101,7 +101,7 @@ fn is_no_row(record: &csv::StringRecord, width: usize) -> bool {
         || record.iter().all(is_rule) && has_rule()
 }
 
-/// Returns what is wrong with a record of a table with `width` columns.
+/// The fault of a record in a table with `width` columns, if it has one.
 fn check(record: &csv::StringRecord, width: usize) -> Option<Fault> {
     // To CSV such a quote is a character like others, and a separator behind it ends the cell.
     let is_cut = record.len() != width;
@@ -118,7 +118,7 @@ fn check(record: &csv::StringRecord, width: usize) -> Option<Fault> {
     is_cut.then(|| bad_row(format!("{width} fields"), record.len().to_string()))
 }
 
-/// Returns the most frequent of the usual delimiters in the header; spaces if it has none.
+/// The most frequent of the usual delimiters in the header; spaces if it has none.
 fn delimiter(header: &[u8]) -> u8 {
     let count = |d: &u8| header.iter().filter(|b| *b == d).count();
     // The last of equally frequent ones wins.

@@ -73,7 +73,7 @@ pub fn open_objects(
     of_records(path, records, params, None, usize::MAX)
 }
 
-/// Returns the table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the
+/// The table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the
 /// first `held` rows.
 fn of_records(
     path: &Path,
@@ -148,7 +148,7 @@ fn of_records(
     Ok(Table { columns, may_group: false, preset, rows: Box::new(rows) })
 }
 
-/// Returns the error of a document whose rows are nowhere.
+/// The error of a document whose rows are nowhere.
 fn unknown(document: &Json) -> Fault {
     let expected = format!("a list of objects, or a file of one of these: {}", listed(preset::names()));
     let hint = "name the keys that lead to the list of rows with --rows";
@@ -162,7 +162,7 @@ fn unknown(document: &Json) -> Fault {
 /// The column with the key of a row, where `--rows` goes through the values of an object.
 const KEY: &str = "key";
 
-/// Returns the rows of a record: itself, or those under the keys `under`, each with the values around it.
+/// The rows of a record: itself, or those under the keys `under`, each with the values around it.
 fn rows_of(record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
     let (mut rows, path) = (Vec::new(), under.unwrap_or_default());
     let keys: Vec<&str> = path.split('.').filter(|key| !key.is_empty()).collect();
@@ -230,7 +230,7 @@ fn collect_rows(
     }
 }
 
-/// Returns the columns of a row: those of its object or list, and the values around it under names that the row itself lacks.
+/// The columns of a row: those of its object or list, and the values around it under names that the row itself lacks.
 fn row(value: &Json, around: &Map<String, Json>) -> Result<Map<String, Json>, Fault> {
     let mut row = Map::new();
     match value {
@@ -265,7 +265,7 @@ fn flatten(prefix: &str, object: &Map<String, Json>, row: &mut Map<String, Json>
     }
 }
 
-/// Returns a list of objects that each have a name as one object: `{"n": 3}` of `[{"Name": "n", "Value": 3}]`. nvbench names its
+/// A list of objects that each have a name as one object: `{"n": 3}` of `[{"Name": "n", "Value": 3}]`. nvbench names its
 /// summaries by a `tag`.
 fn named_values(list: &[Json]) -> Option<Map<String, Json>> {
     const NAMES: [&str; 3] = ["tag", "name", "Name"];

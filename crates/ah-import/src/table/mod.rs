@@ -65,7 +65,7 @@ fn with_names(path: &Path, mut table: Table, params: &ImportParams) -> Result<Ta
     Ok(table)
 }
 
-/// Returns the format by the ending of a file's name, before `.gz`, and by the beginning of its text: PyTorch writes JSON lines to a .txt, and
+/// The format by the ending of a file's name, before `.gz`, and by the beginning of its text: PyTorch writes JSON lines to a .txt, and
 /// cubecl to a .log. In JSON there are lines if the first one is an object.
 fn format_of(path: &Path, beginning: &[u8]) -> Result<Format, Error> {
     let mut lines = beginning.split(|b| *b == b'\n');

@@ -13,7 +13,7 @@ use crate::column::is_named;
 /// Columns that have the names of benchmarks, where no flag says which one.
 const NAMES: [&str; 6] = ["name", "run_name", "Name", "benchmark", "Benchmark", "command"];
 
-/// Returns the regular expression of a pattern with named groups.
+/// The regular expression of a pattern with named groups.
 ///
 /// # Errors
 /// A pattern that is none, or has no named group.

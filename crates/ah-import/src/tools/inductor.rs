@@ -37,7 +37,7 @@ pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault>
     Ok(rows)
 }
 
-/// Returns the name of a Triton template in PyTorch's AutoHeuristic, by its options.
+/// The name of a Triton template in PyTorch's AutoHeuristic, by its options.
 fn template(options: &Map<String, Json>) -> Result<String, Fault> {
     let mut name = "type=triton".to_owned();
     for key in ["BLOCK_M", "BLOCK_K", "BLOCK_N", "num_stages", "num_warps"] {
@@ -50,7 +50,7 @@ fn template(options: &Map<String, Json>) -> Result<String, Fault> {
     Ok(name)
 }
 
-/// Returns the whole numbers in text such as `(64, 128)` or `[64, 128]`; none if one part is no number.
+/// The whole numbers in text such as `(64, 128)` or `[64, 128]`; none if one part is no number.
 fn numbers(text: &str) -> Vec<u64> {
     let parts = text.trim_matches(['(', ')', '[', ']']).split(',').map(str::trim);
     let numbers = parts.filter(|part| !part.is_empty()).map(|part| part.parse().ok());

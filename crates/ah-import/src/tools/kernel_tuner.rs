@@ -54,7 +54,7 @@ pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault>
     Ok(rows)
 }
 
-/// Returns the problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
+/// The problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
 fn problem(size: Json) -> Vec<(String, Json)> {
     match size {
         Json::Null => Vec::new(),

@@ -16,10 +16,10 @@ use crate::preset::Preset;
 
 pub use tool::NamedRow;
 
-/// Returns the rows of a record, and adds the columns of the features and of the choice to those of the records before.
+/// Reads the rows of a record, and adds the columns of the features and of the choice to those of the records before.
 pub type ReadRecord = fn(&Json, &mut Preset) -> Result<Vec<NamedRow>, Fault>;
 
-/// Returns the code that reads the records of a preset, if it needs code.
+/// The code that reads the records of a preset, if it needs code.
 pub fn reader(preset: &str) -> Option<ReadRecord> {
     match preset {
         "kernel-tuner" => Some(kernel_tuner::read),

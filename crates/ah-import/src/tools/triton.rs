@@ -51,7 +51,7 @@ pub fn read(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
 }
 
 impl Config {
-    /// Returns the name: the keyword arguments in alphabetical order, then the options. Values are as Python prints them, without
+    /// The name: the keyword arguments in alphabetical order, then the options. Values are as Python prints them, without
     /// `_` and `=`, at which a value of a name would end.
     fn name(&self) -> String {
         let option = |key: &'static str| Some((key, self.options.get(key)?));

@@ -223,7 +223,7 @@ impl CublasLt {
     }
 }
 
-/// Returns m, k, n, and for each operand whether it is column-major.
+/// M, k, n, and for each operand whether it is column-major.
 fn shapes() -> impl Iterator<Item = ([u64; 3], [bool; 2])> {
     let ms = [1, 16, 64, 128, 512, 1024, 2048, 4096, 8192];
     let others = [

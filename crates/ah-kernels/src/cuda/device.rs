@@ -124,7 +124,7 @@ impl Gpu {
         self.stream.context()
     }
 
-    /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
+    /// Memory for the operands of one input; the memory of the last input becomes invalid.
     pub(crate) fn buffers(&self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         self.arena.borrow_mut().cut(bytes)
     }

@@ -27,7 +27,7 @@ macro_rules! elements {
             /// All types, by position.
             pub const ALL: [Self; 12] = [$(Self::$element),*];
 
-            /// Returns PyTorch's name, for example `torch.float32`.
+            /// PyTorch's name, for example `torch.float32`.
             pub fn torch(self) -> &'static str {
                 [$($torch),*][self as usize]
             }

@@ -35,7 +35,7 @@ const NVRTC: &str = "CUDA's run-time compiler (the package cuda-nvrtc, or pip in
 const CUBLAS: &str =
     "cuBLAS (the package libcublas, or pip install nvidia-cublas) and name its folder in LD_LIBRARY_PATH";
 
-/// Returns cuBLAS's version, for example `13.0.2`; cuBLASLt, which must be there, is a part of it.
+/// CuBLAS's version, for example `13.0.2`; cuBLASLt, which must be there, is a part of it.
 pub(super) fn cublas_version() -> String {
     // SAFETY: the call reads a constant of the library.
     let version = unsafe { cudarc::cublaslt::sys::cublasLtGetVersion() };

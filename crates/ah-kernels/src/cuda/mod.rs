@@ -146,7 +146,7 @@ mod tests {
         Ok(bytes)
     }
 
-    /// Returns element `index` of an array in memory.
+    /// Element `index` of an array in memory.
     fn value(element: Element, memory: &[u8], index: usize) -> f64 {
         match (element, &memory[index * element.bytes()..][..element.bytes()]) {
             (Element::F32, &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),

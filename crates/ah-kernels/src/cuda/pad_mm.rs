@@ -59,7 +59,7 @@ impl Side {
     }
 }
 
-/// Returns both operands of an input.
+/// Both operands of an input.
 fn sides(Input { context, product, further, .. }: &Input) -> [Side; 2] {
     let side = |matrix: Matrix, padded: Matrix, prepadded| {
         let fits = (padded.rows, padded.columns) == (matrix.rows, matrix.columns);
@@ -69,7 +69,7 @@ fn sides(Input { context, product, further, .. }: &Input) -> [Side; 2] {
     [side(product.a, further[0], "prepadded_mat1"), side(product.b, further[1], "prepadded_mat2")]
 }
 
-/// Returns PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
+/// PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
 pub(super) fn padding(element: Element) -> Padding {
     Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }

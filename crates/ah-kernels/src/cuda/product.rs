@@ -120,7 +120,7 @@ impl Product {
         }
     }
 
-    /// Returns m, k and n.
+    /// M, k and n.
     pub(crate) fn sizes(&self) -> [u64; 3] {
         [self.a.rows, self.a.columns, self.b.columns].map(|size| size as u64)
     }

@@ -32,13 +32,13 @@ pub(super) trait Operation {
         Ok(())
     }
 
-    /// Returns how the choice at this position computes an input.
+    /// How the choice at this position computes an input.
     fn method(&self, gpu: &Gpu, input: &Input, choice: usize) -> Result<Self::Method, Failure>;
 
     /// Starts to compute an input.
     fn run(&self, gpu: &Gpu, input: &Input, method: &Self::Method) -> Result<(), CudaError>;
 
-    /// Returns where a method leaves the product.
+    /// The place where a method leaves the product.
     fn result(&self, input: &Input, _method: &Self::Method) -> Matrix {
         input.product.c
     }

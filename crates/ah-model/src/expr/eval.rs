@@ -8,7 +8,7 @@ use crate::context::bool_name;
 use crate::row::Row;
 
 impl Expr {
-    /// Returns the number for one row; NaN if it is undefined or no number.
+    /// The number for one row; NaN if it is undefined or no number.
     ///
     /// Most operands are features and constants. Reading them here, without a call, halves the time.
     #[inline(always)]
@@ -23,7 +23,7 @@ impl Expr {
         }
     }
 
-    /// Returns the truth value for one row; `None` if it is undefined or no truth value.
+    /// The truth value for one row; `None` if it is undefined or no truth value.
     pub fn truth(&self, row: &(impl Row + ?Sized)) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -38,7 +38,7 @@ impl Expr {
         }
     }
 
-    /// Returns the category for one row, `True` or `False` for a truth value; `None` if it is undefined or a number.
+    /// The category for one row, `True` or `False` for a truth value; `None` if it is undefined or a number.
     pub fn category<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
         match self {
             Self::Text(text) => Some(text),

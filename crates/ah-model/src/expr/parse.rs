@@ -35,7 +35,7 @@ enum Token {
     End,
 }
 
-/// Returns the error at a byte of an expression. Columns are characters, counted from 1.
+/// The error at a byte of an expression. Columns are characters, counted from 1.
 fn error(source: &str, byte: usize, expected: impl Display, found: impl Display) -> Invalid {
     let (column, whole) = (source[..byte].chars().count() + 1, shown::expression(source));
     Invalid(format!("column {column}: expected {expected}, found {found} in the expression {whole}"))
@@ -85,14 +85,14 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, Invalid> {
     Ok(tokens)
 }
 
-/// Returns the length of what looks like a number.
+/// The length of what looks like a number.
 fn number_length(rest: &str) -> usize {
     let is_sign = |at: usize, c: char| matches!(c, '+' | '-') && rest[..at].ends_with(['e', 'E']);
     let is_part = |&(at, c): &(usize, char)| c.is_ascii_alphanumeric() || c == '.' || is_sign(at, c);
     rest.char_indices().take_while(is_part).count()
 }
 
-/// Returns the text between two `quote`s, and its length including them; a backslash escapes the next
+/// The text between two `quote`s, and its length including them; a backslash escapes the next
 /// character.
 fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();

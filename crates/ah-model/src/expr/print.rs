@@ -14,7 +14,7 @@ impl fmt::Display for Expr<String> {
     }
 }
 
-/// Returns the text of `expr`, in brackets if it binds less tightly than `least`, or if the following operator, of this
+/// The text of `expr`, in brackets if it binds less tightly than `least`, or if the following operator, of this
 /// precedence (0: none), would become part of it.
 ///
 /// The text has no more words and no deeper nesting than any other text of the same tree, so [`parse`](super::parse) takes it. An
@@ -59,7 +59,7 @@ fn text(expr: &Expr<String>, least: u8, follows: u8) -> String {
     if brackets { format!("({inside})") } else { inside }
 }
 
-/// Returns the operands of a call of `min` or `max`. Calls that are first operands of the same function are written as one.
+/// The operands of a call of `min` or `max`. Calls that are first operands of the same function are written as one.
 fn operands(op: Binary, expr: &Expr<String>) -> String {
     match expr {
         Expr::Binary(own, a, b) if *own == op => format!("{}, {}", operands(op, a), text(b, 0, 0)),

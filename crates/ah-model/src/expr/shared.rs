@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::tree::{Expr, Slot, Type};
 use crate::feature::FeatureKind;
 
-/// Returns the expressions with shared parts in slots of their own, followed by the expressions of these slots. The first
+/// The expressions with shared parts in slots of their own, followed by the expressions of these slots. The first
 /// expression has the slot `first`, and each one after it the next. Results are the same to the last bit.
 ///
 /// 23 derived features of a matmul have 11 rounded quotients, which they would compute 26 times.
@@ -51,12 +51,12 @@ impl<'e> Parts<'e> {
     }
 }
 
-/// Returns true for a number that is computed.
+/// True for a number that is computed.
 fn is_operation(expression: &Expr) -> bool {
     matches!(expression, Expr::Unary(..) | Expr::Binary(..) | Expr::If(..)) && expression.ty() == Type::Number
 }
 
-/// Returns an expression of this slot with the parts that have other slots replaced.
+/// An expression of this slot with the parts that have other slots replaced.
 fn rewritten(expression: &Expr, own: usize, slots: &HashMap<&Expr, usize>) -> Expr {
     if is_operation(expression)
         && let Some(&index) = slots.get(expression)

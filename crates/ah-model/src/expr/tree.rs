@@ -111,7 +111,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Returns whether the comparison holds; undefined where an operand is NaN.
+    /// Whether the comparison holds; undefined where an operand is NaN.
     #[inline(always)]
     pub fn holds(self, a: f64, b: f64) -> Option<bool> {
         let holds = match self {
@@ -135,7 +135,7 @@ impl Unary {
     /// The functions of one operand.
     pub const FUNCTIONS: [Self; 5] = [Self::Abs, Self::Floor, Self::Ceil, Self::Log2, Self::Ctz];
 
-    /// Returns its text.
+    /// Its text.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Neg => "-",
@@ -148,7 +148,7 @@ impl Unary {
         }
     }
 
-    /// Returns the result for a number; NaN if it or the operand is undefined, or for `not`.
+    /// The result for a number; NaN if it or the operand is undefined, or for `not`.
     #[inline(always)]
     pub fn apply(self, x: f64) -> f64 {
         match self {
@@ -188,7 +188,7 @@ impl Binary {
         (Self::Max, "max", FUNCTION),
     ];
 
-    /// Returns the operator with this text, as parsed.
+    /// The operator with this text, as parsed.
     pub fn operator(text: &str) -> Option<Self> {
         let found =
             Self::ALL.iter().find(|(_, symbol, precedence)| *symbol == text && *precedence < FUNCTION);
@@ -200,17 +200,17 @@ impl Binary {
         found.map_or(("", FUNCTION), |(_, symbol, precedence)| (symbol, *precedence))
     }
 
-    /// Returns its text.
+    /// Its text.
     pub fn symbol(self) -> &'static str {
         self.described().0
     }
 
-    /// Returns its precedence; larger binds tighter.
+    /// Its precedence; larger binds tighter.
     pub fn precedence(self) -> u8 {
         self.described().1
     }
 
-    /// Returns the result for two numbers; NaN if it or an operand is undefined, or if the result is a truth value.
+    /// The result for two numbers; NaN if it or an operand is undefined, or if the result is a truth value.
     #[inline(always)]
     pub fn apply(self, a: f64, b: f64) -> f64 {
         match self {
@@ -230,7 +230,7 @@ impl Binary {
 }
 
 impl Type {
-    /// Returns the kind of the feature that an expression of this type derives.
+    /// The kind of the feature that an expression of this type derives.
     pub fn kind(self) -> FeatureKind {
         match self {
             Self::Number => FeatureKind::Numerical,
@@ -250,7 +250,7 @@ impl std::fmt::Display for Type {
 }
 
 impl<F> Expr<F> {
-    /// Returns `a op b`.
+    /// `a op b`.
     pub fn binary(op: Binary, a: Self, b: Self) -> Self {
         Self::Binary(op, Box::new(a), Box::new(b))
     }
@@ -261,7 +261,7 @@ impl<F> Expr<F> {
         self.operands().into_iter().flatten().for_each(|operand| operand.for_each(f));
     }
 
-    /// Returns the operands, at most three.
+    /// The operands, at most three.
     pub fn operands(&self) -> [Option<&Self>; 3] {
         match self {
             Self::Number(_) | Self::Bool(_) | Self::Text(_) | Self::Feature(_) => [None; 3],
@@ -282,7 +282,7 @@ impl<F> Expr<F> {
 }
 
 impl Expr {
-    /// Returns the type of the result.
+    /// The type of the result.
     pub fn ty(&self) -> Type {
         match self {
             Self::Text(_) => Type::Category,

@@ -32,7 +32,7 @@ enum NodeFile {
 }
 
 impl BoostersFile {
-    /// Returns the trees with slots in the place of names.
+    /// The trees with slots in the place of names.
     pub(super) fn resolve(&self, features: &Features) -> Result<Vec<ScoreTree>, String> {
         let column = |list: &Vec<String>| {
             let (name, set) =
@@ -61,7 +61,7 @@ impl BoostersFile {
     }
 }
 
-/// Returns the JSON text of a model's boosters.
+/// The JSON text of a model's boosters.
 pub(super) fn print(model: &Model) -> String {
     let columns = model.booster_columns();
     let column = |column: &&Column| {

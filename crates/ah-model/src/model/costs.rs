@@ -91,12 +91,12 @@ impl Costs {
         Ok(Self { terms: terms.into_iter().map(term).collect::<Result<_, _>>()?, parameters, classes })
     }
 
-    /// Returns the class of an input. `values` are those of the logged features.
+    /// The class of an input. `values` are those of the logged features.
     pub fn class(&self, values: &(impl Row + ?Sized)) -> Option<&CostClass> {
         self.classes.iter().find(|class| class.condition.as_ref().is_none_or(|when| when.holds(values)))
     }
 
-    /// Returns the cost of a choice with this row of a class; NaN where it is no finite number above 0.
+    /// The cost of a choice with this row of a class; NaN where it is no finite number above 0.
     pub fn cost(&self, row: &[f64], values: &(impl Row + ?Sized), logged: usize) -> f64 {
         let (parameters, coefficients) = row.split_at(self.parameters.len());
         let values = TermRow { values, parameters, logged };
@@ -105,13 +105,13 @@ impl Costs {
         if cost > 0.0 && cost < f64::INFINITY { cost } else { f64::NAN }
     }
 
-    /// Returns the terms and the conditions of the classes.
+    /// The terms and the conditions of the classes.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let conditions = self.classes.iter().filter_map(|class| class.condition.as_ref());
         self.terms.iter().map(|term| &term.typed).chain(conditions.map(|when| &when.typed))
     }
 
-    /// Returns the slots of the features that these read, of this many logged ones.
+    /// The slots of the features that these read, of this many logged ones.
     pub fn reads(&self, logged: usize) -> BTreeSet<usize> {
         let mut reads = BTreeSet::new();
         self.expressions().for_each(|expr| expr.for_each_feature(&mut |slot| _ = reads.insert(slot.index)));
@@ -159,7 +159,7 @@ impl Costs {
 }
 
 impl CostsFile {
-    /// Returns the formula with slots in the place of names.
+    /// The formula with slots in the place of names.
     pub(super) fn resolve(self, logged: &Schema, choices: &[String]) -> Result<Costs, String> {
         let class = |ClassFile { when, mut rows }: ClassFile| {
             let condition = when.map(|when| Precondition::new(when, logged)).transpose();
@@ -177,7 +177,7 @@ impl CostsFile {
     }
 }
 
-/// Returns the features that terms see.
+/// The features that terms see.
 fn schema(logged: &Schema, parameters: &[String]) -> Result<Schema, String> {
     let parameters = parameters.iter().map(Feature::numerical);
     Schema::new(logged.features().iter().cloned().chain(parameters)).map_err(|problem| problem.to_string())

@@ -151,17 +151,17 @@ pub struct LogRecord {
 }
 
 impl Model {
-    /// Returns the number of leaves, those of boosters included.
+    /// The number of leaves, those of boosters included.
     pub fn leaf_count(&self) -> usize {
         self.tree.leaves().count() + self.boosters.iter().map(|tree| tree.leaves().count()).sum::<usize>()
     }
 
-    /// Returns the tests of all trees.
+    /// The tests of all trees.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
         self.tree.tests().chain(self.boosters.iter().flat_map(Tree::tests))
     }
 
-    /// Returns the slots of the features that trees and conditions read, themselves or through derived features.
+    /// The slots of the features that trees and conditions read, themselves or through derived features.
     pub fn reads(&self) -> BTreeSet<usize> {
         let mut reads: BTreeSet<usize> = self.tests().map(|test| test.column.slot).collect();
         for condition in self.precondition.iter().chain(self.eligible.values()) {
@@ -179,28 +179,28 @@ impl Model {
         reads
     }
 
-    /// Returns what tells the device that it was learned on from others.
+    /// The identity of the device that the model was learned on.
     pub fn identity(&self) -> Identity {
         let by_capability = || capability_identity(self.device_capa, self.shared_memory);
         self.device.as_ref().map_or_else(by_capability, Device::identity)
     }
 
-    /// Returns the name of a choice.
+    /// The name of a choice.
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]
     }
 
-    /// Returns the id of the choice of this name.
+    /// The id of the choice of this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         ChoiceId::find(&self.choices, name)
     }
 
-    /// Returns true if the category is in the training data of this slot.
+    /// Whether the category is in the training data of this slot.
     pub fn knows(&self, slot: usize, category: &str) -> bool {
         contains(&self.categories[slot], category)
     }
 
-    /// Returns the values of the logged features in a context, by slot. A feature that is missing or of the
+    /// The values of the logged features in a context, by slot. A feature that is missing or of the
     /// other kind becomes NaN (a number) or the empty category. A decision that needs it is *unsure*, unless training
     /// saw it missing too.
     pub fn values(&self, context: &Context) -> Vec<Value> {

@@ -12,7 +12,7 @@ use crate::tree::{Column, Test, Tree, contains};
 use crate::unsure::Unsure;
 
 impl Model {
-    /// Returns what the formula adds to scores: with boosters the logarithm of the cost to base 2, else the cost. Nothing without a
+    /// The formula's part of the scores: with boosters the logarithm of the cost to base 2, else the cost. Nothing without a
     /// formula.
     ///
     /// # Errors
@@ -36,12 +36,12 @@ impl Model {
         Ok(())
     }
 
-    /// Returns the values of the logged features as a row for the model's expressions.
+    /// The values of the logged features as a row for the model's expressions.
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
         LoggedRow { model: self, values }
     }
 
-    /// Returns what to choose among the offered choices. `values` are those of the logged features, by slot. A
+    /// The decision among the offered choices. `values` are those of the logged features, by slot. A
     /// choice that is not [eligible](Self::is_eligible) here counts as not offered. The fallback always counts as offered.
     ///
     /// It makes [`Tables`] for one decision; whoever asks again keeps them.
@@ -58,7 +58,7 @@ impl Model {
         reached.pick(|choice| self.is_eligible(choice, values) && offered(choice))
     }
 
-    /// Returns the choice for a program that does not list its choices: it is expected to offer the
+    /// The choice for a program that does not list its choices: it is expected to offer the
     /// fallback, and the choices that training measured on [nearly every input](crate::RankedChoice::expected) of the leaf.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Model {
         tables.reach(self, values, &mut sums)?.pick_expected(|choice| self.is_eligible(choice, values))
     }
 
-    /// Returns the value of a column in a row of all features. A number that training saw missing is minus infinity where it
+    /// The value of a column in a row of all features. A number that training saw missing is minus infinity where it
     /// is undefined.
     ///
     /// # Errors
@@ -89,18 +89,18 @@ impl Model {
         }
     }
 
-    /// Returns true if `choice` can run on an input with these values, as far as the model knows. An
+    /// Whether `choice` can run on an input with these values, as far as the model knows. An
     /// undefined condition counts as false.
     pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
         self.eligible.get(&choice).is_none_or(|condition| condition.holds(&self.row(values)))
     }
 
-    /// Returns true if equal scores have the order of the choices, and not that of a leaf: boosters or a formula change the order.
+    /// Whether equal scores have the order of the choices, and not that of a leaf: boosters or a formula change the order.
     pub fn is_by_choice(&self) -> bool {
         self.costs.is_some() || !self.boosters.is_empty()
     }
 
-    /// Returns the rule by which choices are scored and allowed.
+    /// The rule by which choices are scored and allowed.
     pub fn rule(&self) -> Rule {
         Rule {
             fallback: self.fallback.map(|choice| choice.0),
@@ -110,12 +110,12 @@ impl Model {
         }
     }
 
-    /// Returns the values that the boosters compare, sorted.
+    /// The values that the boosters compare, sorted.
     pub fn booster_columns(&self) -> Vec<&Column> {
         Self::columns(self.boosters.iter().flat_map(Tree::tests))
     }
 
-    /// Returns the values that these tests compare, sorted.
+    /// The values that these tests compare, sorted.
     pub(super) fn columns<'t>(tests: impl Iterator<Item = &'t Test>) -> Vec<&'t Column> {
         let mut columns: Vec<&Column> = tests.map(|test| &test.column).collect();
         columns.sort_unstable();

@@ -53,7 +53,7 @@ impl Model {
         text
     }
 
-    /// Returns the name of a choice with its marks; `None` for one that is not printed in this place.
+    /// The name of a choice with its marks; `None` for one that is not printed in this place.
     fn marked(
         &self,
         place: usize,

@@ -94,7 +94,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Returns the text of the model's `model.json`; the same model gives the same bytes.
+    /// The text of the model's `model.json`; the same model gives the same bytes.
     pub fn to_json(&self) -> String {
         let slot_name = |slot: usize| self.features.all().features()[slot].name.clone();
         let choice = |id: ChoiceId| self.choice_name(id).to_owned();
@@ -125,7 +125,7 @@ impl Model {
         serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
     }
 
-    /// Returns the model's version: 128 bits that identify its [`model.json`](Self::to_json) without the provenance, in hex. Two
+    /// The model's version: 128 bits that identify its [`model.json`](Self::to_json) without the provenance, in hex. Two
     /// models of one version decide alike.
     pub fn version(&self) -> String {
         hash::identity(&Self { provenance: Provenance::default(), ..self.clone() }.to_json())
@@ -177,7 +177,7 @@ fn from_json(text: &str) -> Result<ModelFile<Vec<NodeFile>, BoostersFile>, Strin
     Err(format!("expected version {VERSION}, found {version}; {remedy}"))
 }
 
-/// Returns JSON that is written as it is.
+/// JSON that is written as it is.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_default()
 }

@@ -24,7 +24,7 @@ impl Precondition {
         Ok(Self { typed: expr::parse(&expression)?.resolve_bool(logged)?, expression })
     }
 
-    /// Returns whether it holds. An undefined condition counts as false.
+    /// Whether it holds. An undefined condition counts as false.
     pub fn holds(&self, logged: &(impl Row + ?Sized)) -> bool {
         self.typed.truth(logged) == Some(true)
     }

@@ -80,7 +80,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Returns empty scratch.
+    /// Empty scratch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -136,7 +136,7 @@ impl Tables {
         }
     }
 
-    /// Returns what these values of the logged features reach in the model that the tables were made of. It allocates nothing for
+    /// The leaf and the rows that these values of the logged features reach in the model of the tables. It allocates nothing for
     /// up to 128 choices, columns of boosters and features.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Tables {
         Ok(Reached { tables: self, leaf, sums })
     }
 
-    /// Returns the number of parts of a ranking.
+    /// The number of parts of a ranking.
     fn width(&self) -> usize {
         self.parts.len() / self.ends.len()
     }
@@ -292,7 +292,7 @@ impl BoosterTables {
         all
     }
 
-    /// Returns the tables as they are executed.
+    /// The tables as they are executed.
     #[inline]
     pub fn borrow(&self) -> Boosters<'_> {
         let Self { columns, blocks: thresholds, masks, first_rows, rows, .. } = self;
@@ -301,12 +301,12 @@ impl BoosterTables {
 }
 
 impl Reached<'_> {
-    /// Returns the choices of the leaf, best first.
+    /// The choices of the leaf, best first.
     pub fn ranking(&self) -> Vec<Ranked> {
         self.best_first(&mut self.scores()).collect()
     }
 
-    /// Returns the choice to take among the offered ones. The fallback always counts as offered.
+    /// The choice to take among the offered ones. The fallback always counts as offered.
     ///
     /// # Errors
     /// [`Unsure::NoneAllowed`] declines.
@@ -314,7 +314,7 @@ impl Reached<'_> {
         self.pick_among(self.best_first(&mut self.scores()), offered)
     }
 
-    /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the
+    /// The choice for a program that does not list its choices: it is expected to offer the fallback and the
     /// [expected](crate::RankedChoice::expected) choices, as far as they are `eligible`.
     ///
     /// # Errors
@@ -330,7 +330,7 @@ impl Reached<'_> {
         self.pick_among(self.best_first(&mut self.scores()).filter(|ranked| ranked.expected), eligible)
     }
 
-    /// Returns scratch for the scores.
+    /// Scratch for the scores.
     fn scores(&self) -> SmallVec<[[f64; LANES]; PARTS]> {
         SmallVec::from_elem([0.0; LANES], self.sums.rows.len())
     }
@@ -372,7 +372,7 @@ fn lay_out<L>(tree: &Tree<L>, columns: &[&Column]) -> Vec<ah_decide::Node> {
     nodes
 }
 
-/// Returns the rows of a booster's leaves from left to right, and calls `split` with each test, the first leaf on its left, and
+/// The rows of a booster's leaves from left to right, and calls `split` with each test, the first leaf on its left, and
 /// the first one on its right.
 fn from_left(tree: &ScoreTree, mut split: impl FnMut(&Test, usize, usize)) -> Vec<&[i8]> {
     let mut rows: Vec<&[i8]> = Vec::new();

@@ -10,12 +10,12 @@ use crate::null_is_infinite;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, RankedChoice, Test, Tree};
 
-/// Returns the slot of the feature of this name.
+/// The slot of the feature of this name.
 pub(super) fn slot(features: &Features, name: &str) -> Result<usize, String> {
     features.all().slot(name).ok_or_else(|| format!("unknown feature {}", quoted(name)))
 }
 
-/// Returns a map of these pairs, one by one: collecting them compiles a sort for each type.
+/// A map of these pairs, one by one: collecting them compiles a sort for each type.
 pub(super) fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(pairs);
@@ -63,7 +63,7 @@ enum Marks {
     Both,
 }
 
-/// Returns the tree of these nodes, with ids in the place of names and positions.
+/// The tree of these nodes, with ids in the place of names and positions.
 pub(super) fn resolve(nodes: Vec<NodeFile>, features: &Features) -> Result<Tree, String> {
     let node = |(at, file): (usize, NodeFile)| {
         file.resolve(features).map_err(|problem| format!("node {at}: {problem}"))
@@ -72,7 +72,7 @@ pub(super) fn resolve(nodes: Vec<NodeFile>, features: &Features) -> Result<Tree,
 }
 
 impl NodeFile {
-    /// Returns the node with ids in the place of names and positions.
+    /// The node with ids in the place of names and positions.
     fn resolve(self, features: &Features) -> Result<Node, String> {
         const SPLIT: &str = "expected feature, right and either threshold or categories (a split), \
                              or samples and ranking (a leaf)";

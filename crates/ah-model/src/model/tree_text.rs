@@ -4,7 +4,7 @@
 use super::data::Model;
 use crate::tree::{Leaf, Node, RankedChoice};
 
-/// Returns the JSON text of a model's tree.
+/// The JSON text of a model's tree.
 pub(super) fn print(model: &Model) -> String {
     let node = |node: &Node| match node {
         Node::Split { test, right } => {
@@ -30,18 +30,18 @@ fn row(r: &RankedChoice) -> String {
     format!("[{},{},{},{evidence}{marks}]", r.choice.0, number(r.score), r.measured)
 }
 
-/// Returns the texts of the items, joined by commas.
+/// The texts of the items, joined by commas.
 pub(super) fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the shortest JSON that reads back to this number; null for infinity.
+/// The shortest JSON that reads back to this number; null for infinity.
 pub(super) fn number(x: f64) -> String {
     let text = serde_json::Value::from(x).to_string();
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Returns a name as a JSON string.
+/// A name as a JSON string.
 pub(super) fn text(name: &str) -> String {
     serde_json::Value::from(name).to_string()
 }

@@ -11,7 +11,7 @@ use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::tree::{Column, Leaf, Node, Test, Tree};
 
-/// Returns the message as the error of a function, unless the condition holds.
+/// The message as the error of a function, unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)+) => {
         if !$condition {

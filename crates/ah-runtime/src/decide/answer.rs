@@ -17,7 +17,7 @@ pub struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Returns true if a heuristic chose.
+    /// Whether a heuristic chose.
     #[must_use]
     pub fn is_learned(&self) -> bool {
         self.fallback.is_none()

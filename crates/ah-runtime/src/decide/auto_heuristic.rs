@@ -45,19 +45,19 @@ pub struct AutoHeuristic {
 }
 
 impl AutoHeuristic {
-    /// Returns the optimization.
+    /// The optimization.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the choices, in the order of [`Answer::index`].
+    /// The choices, in the order of [`Answer::index`].
     #[must_use]
     pub fn choices(&self) -> &[String] {
         &self.choices
     }
 
-    /// Returns true if this run asks heuristics or collects; without, it takes the fallback.
+    /// Whether this run asks heuristics or collects; without, it takes the fallback.
     #[cfg(feature = "record")]
     pub(crate) fn is_enabled(&self) -> bool {
         self.consults || self.collects
@@ -68,31 +68,31 @@ impl AutoHeuristic {
         self.fallback
     }
 
-    /// Returns the device that the kernels run on.
+    /// The device that the kernels run on.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Returns true if a heuristic serves and this run consults.
+    /// Whether a heuristic serves and this run consults.
     #[cfg(feature = "record")]
     pub(crate) fn has_heuristics(&self) -> bool {
         self.consults && !self.collects && !self.bindings().serving.is_empty()
     }
 
-    /// Returns the features of the context, in the order of the values.
+    /// The features of the context, in the order of the values.
     #[must_use]
     pub fn features(&self) -> &Schema {
         &self.features
     }
 
-    /// Returns true if this run measures every choice and takes the fallback.
+    /// Whether this run measures every choice and takes the fallback.
     #[must_use]
     pub fn collects(&self) -> bool {
         self.collects
     }
 
-    /// Returns the choice to take for these values: one per feature, in the order of the builder's calls.
+    /// The choice to take for these values: one per feature, in the order of the builder's calls.
     ///
     /// Does not lock or call the system. Does not allocate, unless a model file has more than 128 choices, columns or derived features.
     #[must_use]
@@ -161,7 +161,7 @@ impl AutoHeuristic {
         Answer { choice: &self.choices[index], index, fallback }
     }
 
-    /// Returns the bindings, if this run consults and the decision point's own precondition holds.
+    /// The bindings, if this run consults and the decision point's own precondition holds.
     fn ready(&self, values: &[Scalar<'_>]) -> Result<Guard<Arc<Bindings>>, Reason> {
         if !self.consults {
             return Err(Reason::NotEnabled);

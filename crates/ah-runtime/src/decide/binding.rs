@@ -92,7 +92,7 @@ impl Binding {
         })
     }
 
-    /// Returns the decision point's position of the choice to take.
+    /// The decision point's position of the choice to take.
     pub(super) fn decide(
         &self,
         values: &[Scalar<'_>],
@@ -115,7 +115,7 @@ impl Binding {
         }
     }
 
-    /// Returns the heuristic's own explanation of its decision.
+    /// The heuristic's own explanation of its decision.
     pub(super) fn explain(&self, values: &[Scalar<'_>]) -> String {
         self.with_values(values, |values| self.heuristic.explain(values))
     }
@@ -179,7 +179,7 @@ impl Bindings {
         Err(reason)
     }
 
-    /// Returns the names and versions of the heuristics that serve.
+    /// The names and versions of the heuristics that serve.
     fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
         let heuristics = self.serving.iter().map(|binding| &binding.heuristic);
         heuristics.map(|heuristic| (heuristic.name(), heuristic.version().unwrap_or("unknown")))

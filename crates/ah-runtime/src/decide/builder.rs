@@ -240,7 +240,7 @@ impl AutoHeuristicBuilder {
     }
 }
 
-/// Returns true if the environment asks for the log of this optimization.
+/// Whether the environment asks for the log of this optimization.
 #[cfg(feature = "record")]
 fn is_recorded(name: &String, environment: &Environment) -> bool {
     environment.collect.contains(name)

@@ -63,7 +63,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Returns where the log is, in a sentence.
+    /// The place of the log, in a sentence.
     pub(super) fn describe(&self) -> String {
         match &self.path {
             Some(path) => format!("collects into {}", path.display()),

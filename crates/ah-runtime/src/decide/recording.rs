@@ -11,7 +11,7 @@ use super::auto_heuristic::AutoHeuristic;
 use crate::panics::caught;
 
 impl AutoHeuristic {
-    /// Returns the log that measurements are appended to; `None` if the user has no folder for it.
+    /// The log that measurements are appended to; `None` if the user has no folder for it.
     #[must_use]
     pub fn log_path(&self) -> Option<&Path> {
         self.recorder.path.as_deref()

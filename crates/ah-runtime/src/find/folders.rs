@@ -39,7 +39,7 @@ pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> InFolders {
     InFolders { models: models.filter(|model| model.optimization() == optimization).collect(), others }
 }
 
-/// Returns the models of a path, which is read if it was not asked for before.
+/// The models of a path, which is read if it was not asked for before.
 fn models_of(path: &Path) -> Models {
     if let Some(models) = lock(&KNOWN).get(path) {
         return models.clone();

@@ -29,7 +29,7 @@ pub fn register(heuristic: impl Heuristic + 'static) {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-/// Returns the registered heuristics of this optimization, in the order of registration.
+/// The registered heuristics of this optimization, in the order of registration.
 #[must_use]
 pub fn registered(optimization: &str) -> Vec<Arc<dyn Heuristic>> {
     lock(&HEURISTICS).iter().filter(|h| h.optimization() == optimization).cloned().collect()

@@ -10,32 +10,32 @@ use ah_model::{Device, DeviceMismatch, Scalar, Unsure};
 /// A decision point compares names once, when it binds the heuristic. [`decide`](Self::decide) is the hot
 /// path: it takes values by slot, returns a position, and allocates nothing.
 pub trait Heuristic: Send + Sync {
-    /// Returns the heuristic's own name, for example `SimpleHeuristic`.
+    /// The heuristic's own name, for example `SimpleHeuristic`.
     fn name(&self) -> &str;
 
-    /// Returns the optimization that it decides, for example `pad_mm`.
+    /// The optimization that it decides, for example `pad_mm`.
     fn optimization(&self) -> &str;
 
-    /// Returns the version of what was learned, [`Model::version`](ah_model::Model::version): a program can
+    /// The version of what was learned, [`Model::version`](ah_model::Model::version): a program can
     /// [pin](crate::AutoHeuristicBuilder::pin) it. `None` if unknown.
     fn version(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the names of the logged features, by slot: the order of `values` in
+    /// The names of the logged features, by slot: the order of `values` in
     /// [`decide`](Self::decide).
     fn features(&self) -> Vec<&str>;
 
-    /// Returns the names of the derived features; their slots follow those of the logged features. Only
+    /// The names of the derived features; their slots follow those of the logged features. Only
     /// [`Unsure`] refers to them.
     fn derived(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// Returns the names of the choices, by the positions that `decide` and `ranked` return.
+    /// The names of the choices, by the positions that `decide` and `ranked` return.
     fn choices(&self) -> Vec<&str>;
 
-    /// Returns what the program must do without a heuristic: choices were compared with it. A decision point with another fallback
+    /// The choice of the program without a heuristic: choices were compared with it. A decision point with another fallback
     /// refuses the heuristic. `None` if unknown.
     fn fallback(&self) -> Option<&str> {
         None
@@ -47,7 +47,7 @@ pub trait Heuristic: Send + Sync {
     /// The difference, with both values.
     fn admits(&self, device: &Device) -> Result<(), DeviceMismatch>;
 
-    /// Returns the position of the choice to take, among those for which `offered` is true.
+    /// The position of the choice to take, among those for which `offered` is true.
     ///
     /// `values` follow the slots of [`features`](Self::features): numbers for numerical features, categories or
     /// truth values for categorical ones. A missing value, or one of the other kind, is undefined.
@@ -56,7 +56,7 @@ pub trait Heuristic: Send + Sync {
     /// Why the heuristic declines.
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure>;
 
-    /// Returns the position of the choice for a program that does not list its choices: one that training
+    /// The position of the choice for a program that does not list its choices: one that training
     /// measured on nearly every input of the leaf.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ impl LoadedModel {
         Model::read(path).map(Self::from)
     }
 
-    /// Returns the model.
+    /// The model.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model

@@ -182,7 +182,7 @@ impl<F> MultiKernelBuilder<F> {
     }
 }
 
-/// Returns each kernel's check of its inputs, by position.
+/// Each kernel's check of its inputs, by position.
 fn eligibility(
     decision: &AutoHeuristic,
     given: Vec<(String, Eligibility)>,
@@ -206,7 +206,7 @@ fn eligibility(
     Ok(eligible)
 }
 
-/// Returns how each feature is keyed, by slot.
+/// How each feature is keyed, by slot.
 fn treatments(decision: &AutoHeuristic, exact: &[String]) -> Result<Box<[Treatment]>, Error> {
     let schema = decision.features();
     let is_number =
@@ -223,7 +223,7 @@ fn treatments(decision: &AutoHeuristic, exact: &[String]) -> Result<Box<[Treatme
     Ok(schema.features().iter().map(treatment).collect())
 }
 
-/// Returns the file of the picks on this device; `None` if there is no folder for it.
+/// The file of the picks on this device; `None` if there is no folder for it.
 fn cache_file(environment: &Environment, decision: &AutoHeuristic, head: &Head) -> Option<PathBuf> {
     let folder = environment.picks_folder(decision.device());
     if folder.is_none() && environment.picks.is_none() {

@@ -140,20 +140,20 @@ impl<F> MultiKernel<F> {
         })
     }
 
-    /// Returns the position of the kernel that would run; `None` if a call would have to measure.
+    /// The position of the kernel that would run; `None` if a call would have to measure.
     #[inline]
     #[must_use]
     pub fn pick(&self, values: &[Scalar<'_>]) -> Option<usize> {
         self.picker.known(values)
     }
 
-    /// Returns the decision point: its choices are the kernels.
+    /// The decision point: its choices are the kernels.
     #[must_use]
     pub fn decision(&self) -> &AutoHeuristic {
         &self.picker.decision
     }
 
-    /// Returns the last 64 events off the hot path, oldest first.
+    /// The last 64 events off the hot path, oldest first.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
         self.picker.events()

@@ -44,7 +44,7 @@ impl<T> Bench for Calls<'_, T> {
     }
 }
 
-/// Returns the kernel with the least median; `None` if none was measured. Medians within the policy's target relative
+/// The kernel with the least median; `None` if none was measured. Medians within the policy's target relative
 /// error tie and the first given wins, so that noise does not change picks.
 pub(super) fn winner(medians: &[Option<f64>], relative_error: f64) -> Option<usize> {
     let least = medians.iter().flatten().copied().min_by(f64::total_cmp)?;

@@ -60,7 +60,7 @@ pub use kernels::MultiKernel;
 pub use measure::POLICY;
 pub use trial::{Agrees, Attempt};
 
-/// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.
+/// A hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.
 #[must_use]
 pub const fn source_hash(source: &str) -> u64 {
     ah_model::hash::fnv1a(source)

@@ -20,7 +20,7 @@ use crate::find;
 use crate::lock::lock;
 use crate::warnings::Warnings;
 
-/// Returns true if a kernel supports an input with these values.
+/// Whether a kernel supports an input with these values.
 pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
 /// Measures the kernels for which its argument is true; returns the outcome of each.
@@ -85,7 +85,7 @@ impl Picker {
             && !table.has_panicked(kernel, values)
     }
 
-    /// Returns the kernel to run, if it is known without measuring. Does not allocate or lock.
+    /// The kernel to run, if it is known without measuring. Does not allocate or lock.
     #[inline]
     pub(super) fn known(&self, values: &[Scalar<'_>]) -> Option<usize> {
         let table = self.table.load();

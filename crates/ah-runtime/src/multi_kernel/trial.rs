@@ -29,7 +29,7 @@ impl<T, E: std::fmt::Display> Attempt for Result<T, E> {
     }
 }
 
-/// Returns true if a kernel's result agrees with the fallback's, the first argument; `None`: nothing is compared.
+/// Whether a kernel's result agrees with the fallback's, the first argument; `None`: nothing is compared.
 pub type Agrees<'a, T> = Option<&'a dyn Fn(&T, &T) -> bool>;
 
 /// Runs kernels on the arguments of the call that missed.
@@ -72,7 +72,7 @@ impl<T> Calls<'_, T> {
     }
 }
 
-/// Returns the milliseconds of a call, and its result.
+/// The milliseconds of a call, and its result.
 pub(super) fn timed<T>(
     timer: &Timer,
     mut call: impl FnMut() -> Result<T, String>,
@@ -82,7 +82,7 @@ pub(super) fn timed<T>(
     result.map(|result| (ms, result))
 }
 
-/// Returns the result, or why the kernel failed.
+/// The result, or why the kernel failed.
 pub(super) fn succeeded<R>(result: R, failure: fn(&R) -> Option<String>) -> Result<R, String> {
     failure(black_box(&result)).map_or(Ok(result), Err)
 }

@@ -21,7 +21,7 @@ const STEPS: usize = 50;
 /// A direction with a smaller share of the differences is noise.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Returns orders of these categories, which are in the order of their names: by category its position, one of at most `most`.
+/// Orders of these categories, which are in the order of their names: by category its position, one of at most `most`.
 /// `category_of` returns the category of an input as a number below `categories`.
 pub(super) fn orders(
     categories: usize,
@@ -48,7 +48,7 @@ pub(super) fn orders(
     orders.iter().map(|places| positions(places, most)).collect()
 }
 
-/// Returns, by category, the difference of its mean targets from those of all inputs.
+/// The difference, by category, of its mean targets from those of all inputs.
 fn differences(
     categories: usize,
     inputs: &[u32],
@@ -82,7 +82,7 @@ fn differences(
     sums.chunks_exact(choices.max(1)).zip(&counts).map(difference).collect()
 }
 
-/// Returns the direction of length 1 in which these vectors differ most, by power iteration; `None` if they are all 0.
+/// The direction of length 1 in which these vectors differ most, by power iteration; `None` if they are all 0.
 fn main_direction(vectors: &[Vec<f64>]) -> Option<Vec<f64>> {
     let longest = vectors.iter().reduce(|a, b| if dot(b, b) > dot(a, a) { b } else { a })?;
     let mut direction = of_length_1(longest.clone())?;
@@ -107,7 +107,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Returns the position of each category in the order of these places; of equals, the first name comes first. If there are more
+/// The position of each category in the order of these places; of equals, the first name comes first. If there are more
 /// categories than positions, neighbours share one.
 fn positions(places: &[f64], most: usize) -> Vec<u16> {
     let mut sorted: Vec<usize> = (0..places.len()).collect();

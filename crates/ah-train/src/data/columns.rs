@@ -54,7 +54,7 @@ struct CategoryCodes {
 }
 
 impl CategoryCodes {
-    /// Returns the test that sends the categories of greater codes to the right.
+    /// The test that sends the categories of greater codes to the right.
     fn test(&self, slot: usize, limit: u16) -> Test {
         let greater = || self.names.iter().zip(&self.codes).filter(|(_, code)| **code > limit);
         let names = || greater().map(|(name, _)| name.clone()).collect();
@@ -129,13 +129,13 @@ impl Columns {
         Self { all: values.par_iter().enumerate().map(column).collect() }
     }
 
-    /// Returns the columns, by position, for which `keep` holds.
+    /// The columns, by position, for which `keep` holds.
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.all.iter().enumerate().filter(|(at, column)| keep(*at, column));
         Self { all: kept.map(|(_, column)| column.clone()).collect() }
     }
 
-    /// Returns the columns with at most `most_values` codes for numbers and `most_positions` in an order of categories: neighbours
+    /// The columns with at most `most_values` codes for numbers and `most_positions` in an order of categories: neighbours
     /// share one. The least code stays alone, because it may stand for missing values.
     #[must_use]
     pub fn with_few_codes(mut self, most_values: usize, most_positions: usize) -> Self {
@@ -155,18 +155,18 @@ impl Columns {
         self
     }
 
-    /// Returns the codes of all columns, as trees grow by them.
+    /// The codes of all columns, as trees grow by them.
     pub fn codes(&self) -> Vec<Codes<'_>> {
         let columns = self.all.iter();
         columns.map(|c| Codes { codes: &c.codes, levels: c.levels(), worth: 1.0 }).collect()
     }
 
-    /// Returns the leaf of a tree over these columns that an input reaches.
+    /// The leaf of a tree over these columns that an input reaches.
     pub fn leaf(&self, tree: &Tree, input: u32) -> usize {
         tree.leaf(|column| self.all[column].codes[input as usize])
     }
 
-    /// Returns a tree over these columns as one over values, with these leaves. A left child is the next node.
+    /// A tree over these columns as one over values, with these leaves. A left child is the next node.
     pub fn in_model<L>(&self, tree: &Tree, mut leaf: impl FnMut(usize) -> L) -> ah_model::Tree<L> {
         let mut nodes = Vec::new();
         // A node, and the split whose right child it is.
@@ -191,12 +191,12 @@ impl Columns {
 }
 
 impl Column {
-    /// Returns the number of codes.
+    /// The number of codes.
     pub fn levels(&self) -> usize {
         self.bounds.len()
     }
 
-    /// Returns the greatest code that a split between `left` and `right` sends left. They are neighbours inside a node, and the codes
+    /// The greatest code that a split between `left` and `right` sends left. They are neighbours inside a node, and the codes
     /// that the node does not have go with the nearer one: categories by their number, numbers by a short threshold.
     pub fn limit(&self, left: u16, right: u16) -> u16 {
         match self.bounds[left as usize].1 {
@@ -210,7 +210,7 @@ impl Column {
         }
     }
 
-    /// Returns the split behind the code `limit`. A threshold is the shortest number between the values of two codes.
+    /// The split behind the code `limit`. A threshold is the shortest number between the values of two codes.
     pub fn test(&self, limit: u16) -> Test {
         match (&self.categories, self.bounds[limit as usize].1) {
             (Some(categories), _) => categories.test(self.slot, limit),
@@ -219,13 +219,13 @@ impl Column {
         }
     }
 
-    /// Returns the greatest code, in the column that has all of its codes, of those that are `code` here.
+    /// The greatest code, in the column that has all of its codes, of those that are `code` here.
     pub fn before_merging(&self, code: u16) -> u16 {
         code.saturating_mul(self.merged)
     }
 }
 
-/// Returns the ranks of the values of `inputs`; other values get the code of the next greater one.
+/// The ranks of the values of `inputs`; other values get the code of the next greater one.
 fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Column {
     assert!((2..=1 << 16).contains(&max_bins), "from 2 to 65,536 bins");
     let mut sorted: Vec<f64> = inputs.iter().map(|&i| value(values[i as usize])).collect();
@@ -252,12 +252,12 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
     Column { slot, categories: None, codes, bounds, merged: 1 }
 }
 
-/// Returns a number in the order of the split rule, where -0 equals 0; NaN is missing and comes first.
+/// A number in the order of the split rule, where -0 equals 0; NaN is missing and comes first.
 fn value(x: f64) -> f64 {
     if x.is_nan() { f64::NEG_INFINITY } else { x + 0.0 }
 }
 
-/// Returns the code of a value; one above all bounds has the last code.
+/// The code of a value; one above all bounds has the last code.
 fn code(bounds: &[(f64, f64)], x: f64) -> u16 {
     bounds.partition_point(|b| b.1 < value(x)).min(bounds.len().saturating_sub(1)) as u16
 }
@@ -270,7 +270,7 @@ const MOST_SINGLE: usize = 16;
 /// 5 GB, now 2, and 40,000 more than 8; but where each category has two inputs, the loss is 4.5 instead of 3.7 %.
 const MOST_LISTED: usize = 1 << 20;
 
-/// Returns the sorted categories of `inputs`, a column for each of the most frequent ones, and those of their orders. Two categories
+/// The sorted categories of `inputs`, a column for each of the most frequent ones, and those of their orders. Two categories
 /// need one column: the other would be its mirror.
 fn categorical(
     slot: usize,

@@ -23,7 +23,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns how good the choice is: `exp(-cost / temperature)`, 1 for the best one.
+    /// How good the choice is: `exp(-cost / temperature)`, 1 for the best one.
     #[inline]
     pub fn soft_target(&self) -> f64 {
         exp(-f64::from(self.cost) / COST_ONE / TEMPERATURE)
@@ -44,7 +44,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Returns the costs of a table. Rare choices have none, so they are never ranked. `fallback` has the greatest cost on the inputs
+    /// The costs of a table. Rare choices have none, so they are never ranked. `fallback` has the greatest cost on the inputs
     /// that have no time of it: it cannot run there, so every other choice is better.
     pub fn new(table: &Table, fallback: Option<ChoiceId>) -> Self {
         let mut targets = Self {
@@ -92,25 +92,25 @@ impl Costs {
         self
     }
 
-    /// Returns the same with [saturated](Objective::saturate) costs.
+    /// The same with [saturated](Objective::saturate) costs.
     pub fn saturated(&self) -> Self {
         let saturate = |cost: u32| self.objective.saturate(f64::from(cost) / COST_ONE);
         let saturated = |c: &Cost| Cost { cost: quantised(saturate(c.cost)), ..*c };
         Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
     }
 
-    /// Returns how much an input counts.
+    /// The weight of an input.
     pub fn weight(&self, input: u32) -> u32 {
         self.weights[input as usize]
     }
 
-    /// Returns the measured choices of an input, by choice.
+    /// The measured choices of an input, by choice.
     pub fn of(&self, input: u32) -> &[Cost] {
         let i = input as usize;
         &self.costs[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// Returns the winner of an input: the choice that costs least; of equals the first.
+    /// The winner of an input: the choice that costs least; of equals the first.
     pub fn winner(&self, input: u32) -> Option<ChoiceId> {
         self.of(input).iter().filter(|c| c.usable).min_by_key(|c| c.cost).map(|c| c.choice)
     }

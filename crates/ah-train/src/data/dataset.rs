@@ -178,7 +178,7 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset with further derived features, which are numbers; without them where they do not fit the log.
+    /// The same dataset with further derived features, which are numbers; without them where they do not fit the log.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Self {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
@@ -189,12 +189,12 @@ impl Dataset {
         self
     }
 
-    /// Returns the same dataset with other cells of the same inputs and choices.
+    /// The same dataset with other cells of the same inputs and choices.
     pub fn with_table(&self, table: Table) -> Self {
         Self { table: Arc::new(table), ..self.clone() }
     }
 
-    /// Returns the same dataset with only these choices, by name, sorted.
+    /// The same dataset with only these choices, by name, sorted.
     pub fn narrowed(mut self, choices: &[String]) -> Self {
         let table = self.table.narrowed(choices);
         let renumbered = |id: ChoiceId| table.choice_id(&self.table.choices[id.index()]);
@@ -207,31 +207,31 @@ impl Dataset {
         self
     }
 
-    /// Returns the device; `None` for logs that do not name it, or of several.
+    /// The device; `None` for logs that do not name it, or of several.
     pub fn device(&self) -> Option<&Device> {
         self.metadata.device().filter(|_| self.devices.len() == 1)
     }
 
-    /// Returns whether the program has a fallback of its own. Otherwise it is the best single choice, and there
+    /// Whether the program has a fallback of its own. Otherwise it is the best single choice, and there
     /// is nothing to decline for.
     pub fn has_fallback(&self) -> bool {
         !self.ad_hoc || self.named_fallback.is_some()
     }
 
-    /// Returns the same dataset with the fallback of the heuristic that was judged, for the one that ships. Of equal choices, all of
+    /// The same dataset with the fallback of the heuristic that was judged, for the one that ships. Of equal choices, all of
     /// its inputs may name another one.
     pub fn falling_back_to(mut self, judged: ChoiceId) -> Self {
         self.judged_fallback = Some(judged);
         self
     }
 
-    /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
+    /// The fallback when learning from these inputs: the named one, else the best single choice.
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
         let known = self.named_fallback.or(self.judged_fallback);
         known.unwrap_or_else(|| self.table.best_fallback(inputs))
     }
 
-    /// Returns the conditions under which choices can run: the declared ones, and those that these inputs show. The fallback runs
+    /// The conditions under which choices can run: the declared ones, and those that these inputs show. The fallback runs
     /// wherever the heuristic declines, so it gets none.
     pub fn eligible_on(&self, inputs: &[u32]) -> BTreeMap<ChoiceId, Precondition> {
         let mut eligible = learned_eligible::learn(&self.table, inputs, self.features.base(), &self.eligible);
@@ -242,7 +242,7 @@ impl Dataset {
         eligible
     }
 
-    /// Returns whether a condition is declared for a choice, or bounds on the features separate the inputs that time it from the others:
+    /// Whether a condition is declared for a choice, or bounds on the features separate the inputs that time it from the others:
     /// then it may be one that cannot run elsewhere.
     pub fn is_bounded(&self, choice: ChoiceId) -> bool {
         let schema = self.features.base();
@@ -250,7 +250,7 @@ impl Dataset {
             || learned_eligible::condition(&self.table, &self.usable, schema, choice).is_some()
     }
 
-    /// Returns the features as ranked from these inputs, without these logged ones and those derived from them.
+    /// The features as ranked from these inputs, without these logged ones and those derived from them.
     pub fn ranked_without(&self, inputs: &[u32], left_out: &BTreeSet<usize>) -> RankedFeatures {
         // A row and its code share 32 bits while a tree grows.
         let fitting = (1_u64 << 32) / inputs.len().next_power_of_two() as u64;
@@ -267,7 +267,7 @@ impl Dataset {
         ranked
     }
 
-    /// Returns the group of each of these inputs, where there are groups.
+    /// The group of each of these inputs, where there are groups.
     pub fn group_of(&self, inputs: &[u32]) -> Option<Vec<u64>> {
         let groups = self.groups.as_ref()?;
         Some(inputs.iter().map(|&input| groups.keys[input as usize]).collect())
@@ -281,7 +281,7 @@ impl Dataset {
         split::keys(&self.table, &self.features, &self.settings.dimensions, by, inputs)
     }
 
-    /// Returns the effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
+    /// The effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
     /// over the sum of the squared weights of those that are held out together.
     pub fn count_judging(&self, by: SplitBy, inputs: &[u32]) -> usize {
         let mut of_groups: FxHashMap<String, f64> = FxHashMap::default();
@@ -306,7 +306,7 @@ impl Dataset {
     }
 }
 
-/// Returns the table of a log, with the weights of its inputs.
+/// The table of a log, with the weights of its inputs.
 fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, Error> {
     let schema = log.schema.clone();
     let mut table = Table::new(log);
@@ -334,7 +334,7 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
     Ok(table)
 }
 
-/// Returns the fallback that is named: by the flag, else by the optimization, which the log may declare.
+/// The fallback that is named: by the flag, else by the optimization, which the log may declare.
 fn named_fallback(
     optimization: &Optimization,
     ad_hoc: bool,

@@ -21,7 +21,7 @@ struct File {
     training: Params,
 }
 
-/// Returns the given or built-in optimization, how its file wants it learned, and whether there is none, so that only the log
+/// The given or built-in optimization, how its file wants it learned, and whether there is none, so that only the log
 /// declares it.
 pub fn optimization(
     params: &Params,
@@ -132,7 +132,7 @@ pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), Error> {
     Err(Error::parameter("test_split", expected, found))
 }
 
-/// Returns the log's features and the derived ones that they allow.
+/// The log's features and the derived ones that they allow.
 pub fn features(
     optimization: &Optimization,
     ad_hoc: bool,

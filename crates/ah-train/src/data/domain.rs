@@ -9,7 +9,7 @@ use ah_types::log::Metadata;
 
 use super::table::{self, Table};
 
-/// Returns the optimization's precondition for the log's device, and the inputs outside it.
+/// The optimization's precondition for the log's device, and the inputs outside it.
 ///
 /// If enough measured inputs are outside it, it is left out: the log shows that the domain is larger.
 pub fn precondition(
@@ -42,7 +42,7 @@ pub fn precondition(
     Ok((Some(precondition), outside))
 }
 
-/// Returns the conditions under which choices can run, by the optimization and by the log. If both name a choice,
+/// The conditions under which choices can run, by the optimization and by the log. If both name a choice,
 /// the optimization counts. A choice that the log lacks may be in the logs of other devices.
 pub fn eligible(
     optimization: &Optimization,
@@ -67,7 +67,7 @@ pub fn eligible(
     Ok(eligible)
 }
 
-/// Returns the condition in a field of the optimization.
+/// The condition in a field of the optimization.
 pub fn condition(
     optimization: &Optimization,
     what: &'static str,

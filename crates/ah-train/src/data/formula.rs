@@ -26,7 +26,7 @@ pub enum Formula {
 }
 
 impl Formula {
-    /// Returns the quotient of two products, with common factors cancelled. A quotient and its
+    /// The quotient of two products, with common factors cancelled. A quotient and its
     /// inverse split alike, so only one of them is returned.
     pub fn ratio(over: &[u16], under: &[u16]) -> Self {
         let (mut over, mut under) = (sorted(over), sorted(under));
@@ -43,7 +43,7 @@ impl Formula {
         Self::Ratio(over, under)
     }
 
-    /// Returns the derived feature of this formula. `names` are the features' names by slot, as the
+    /// The derived feature of this formula. `names` are the features' names by slot, as the
     /// expression language writes them.
     pub fn derived(&self, names: &[String]) -> DerivedFeature {
         let expression = self.text(names);
@@ -52,7 +52,7 @@ impl Formula {
         DerivedFeature { name, expression }
     }
 
-    /// Returns the number of features, numbers and functions that people read.
+    /// The number of features, numbers and functions that people read.
     pub fn words(&self) -> usize {
         let tiled = |tiles: &[(u16, u32)]| tiles.iter().map(|(_, size)| if *size == 1 { 1 } else { 3 }).sum();
         match self {
@@ -113,7 +113,7 @@ const MAX_TILED: usize = 3;
 const MAX_NUMBERS: usize = 3;
 
 impl Vocabulary {
-    /// Returns the simplest formulas: of one or two features.
+    /// The simplest formulas: of one or two features.
     pub fn simple(&self) -> BTreeSet<Formula> {
         let mut formulas = BTreeSet::new();
         for (i, &a) in self.whole.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Vocabulary {
         formulas
     }
 
-    /// Returns formulas made of these and of the features.
+    /// Formulas made of these and of the features.
     pub fn combined(&self, formulas: &[Formula]) -> BTreeSet<Formula> {
         let mut all = BTreeSet::new();
         let features = self.whole.iter().map(|&slot| product(&[slot]));
@@ -161,7 +161,7 @@ impl Vocabulary {
         all
     }
 
-    /// Returns the product of these features with one or two of them in tiles.
+    /// The product of these features with one or two of them in tiles.
     fn tiles(&self, factors: &[u16]) -> Vec<Formula> {
         let mut all = Vec::new();
         let whole: Vec<(u16, u32)> = factors.iter().map(|&slot| (slot, 1)).collect();
@@ -182,7 +182,7 @@ impl Vocabulary {
         all
     }
 
-    /// Returns the least of these numbers' zero bits and those of another formula or feature.
+    /// The least of these numbers' zero bits and those of another formula or feature.
     fn fewer_zero_bits(&self, numbers: &BTreeSet<Formula>, formulas: &[Formula]) -> Vec<Formula> {
         let features = self.whole.iter().map(|&slot| [product(&[slot])].into());
         let others = formulas.iter().filter_map(|formula| match formula {
@@ -195,7 +195,7 @@ impl Vocabulary {
     }
 }
 
-/// Returns the product and the quotient of two ratios, without powers.
+/// The product and the quotient of two ratios, without powers.
 fn quotients(first: &Formula, second: &Formula) -> Vec<Formula> {
     let (Formula::Ratio(a, b), Formula::Ratio(c, d)) = (first, second) else { return Vec::new() };
     let join = |x: &[u16], y: &[u16]| [x, y].concat();
@@ -208,7 +208,7 @@ fn quotients(first: &Formula, second: &Formula) -> Vec<Formula> {
     both.into_iter().filter(simple).collect()
 }
 
-/// Returns a product of features, ascending.
+/// A product of features, ascending.
 fn product(slots: &[u16]) -> Formula {
     Formula::Ratio(slots.to_vec(), Vec::new())
 }

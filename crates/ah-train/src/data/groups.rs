@@ -30,7 +30,7 @@ pub enum Shared {
 }
 
 impl Shared {
-    /// Returns the inputs of new groups, in words.
+    /// The inputs of new groups, in words.
     pub fn new_ones(&self) -> String {
         match self {
             Self::Columns(names) => format!("new values of {}", names.join(", ")),
@@ -39,7 +39,7 @@ impl Shared {
         }
     }
 
-    /// Returns why several inputs count as one, in words.
+    /// Why several inputs count as one, in words.
     pub fn words(&self) -> String {
         match self {
             Self::Columns(names) => format!("one for each {}", names.join(", ")),
@@ -49,7 +49,7 @@ impl Shared {
     }
 }
 
-/// Returns by sample of a log a hash of its group, by the columns that a person names; `None` without columns, or for `none`.
+/// A hash of the group of each sample of a log, by the columns that a person names; `None` without columns, or for `none`.
 pub fn named(log: &Log, columns: &[String]) -> Result<Option<Vec<u64>>, Error> {
     if columns.is_empty() || columns == ["none"] && log.schema.slot("none").is_none() {
         return Ok(None);

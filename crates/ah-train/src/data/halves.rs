@@ -4,7 +4,7 @@ use ah_model::hash::fnv1a;
 use ah_types::median;
 use ah_types::random::mix;
 
-/// Returns the medians of both halves of these times, which are sorted; of fewer than two times the median twice.
+/// The medians of both halves of these times, which are sorted; of fewer than two times the median twice.
 pub fn medians(times: &[f64], input: &str, choice: &str) -> [f64; 2] {
     if times.len() < 2 {
         return [median(times).unwrap_or(f64::INFINITY); 2];

@@ -33,7 +33,7 @@ pub struct Impossible {
 }
 
 impl Impossible {
-    /// Returns a sentence for each kind. `text` returns the text of an input.
+    /// A sentence for each kind. `text` returns the text of an input.
     pub fn sentences<'t>(
         &self,
         text: impl Fn(u32) -> &'t str,
@@ -90,7 +90,7 @@ pub fn take_out(samples: &mut Vec<Sample>, choices: usize) -> Impossible {
     found
 }
 
-/// Returns the times that stand for failures: each occurs more than once and is far above every lesser one.
+/// The times that stand for failures: each occurs more than once and is far above every lesser one.
 fn sentinels(samples: &[Sample]) -> Vec<(f64, usize)> {
     let mut found = Vec::new();
     let mut limit = f64::INFINITY;
@@ -109,12 +109,12 @@ fn sentinels(samples: &[Sample]) -> Vec<(f64, usize)> {
     }
 }
 
-/// Returns the greatest time below a limit; 0 without one.
+/// The greatest time below a limit; 0 without one.
 fn greatest_below(samples: &[Sample], limit: f64) -> f64 {
     samples.iter().map(|sample| sample.feedback).filter(|time| *time < limit).fold(0.0, f64::max)
 }
 
-/// Returns the greatest time and the number of its inputs, where many have exactly it, far above all other times.
+/// The greatest time and the number of its inputs, where many have exactly it, far above all other times.
 fn limit(samples: &[Sample]) -> Option<(f64, usize)> {
     let most = greatest_below(samples, f64::INFINITY);
     let next = greatest_below(samples, most);
@@ -123,7 +123,7 @@ fn limit(samples: &[Sample]) -> Option<(f64, usize)> {
     (is_far && inputs.len() >= LIMITED).then_some((most, inputs.len()))
 }
 
-/// Returns the positions of the samples that are far off, ascending.
+/// The positions of the samples that are far off, ascending.
 fn far_off(samples: &[Sample], choices: usize) -> Vec<usize> {
     let mut far = Vec::new();
     // By choice, the medians of its cells: the position of the first sample, how many there are, and the logarithm of the median.
@@ -172,7 +172,7 @@ struct CellTime {
     over_others: f64,
 }
 
-/// Returns the times of a choice, ascending, that a gap separates from all others and that the other choices do not explain.
+/// The times of a choice, ascending, that a gap separates from all others and that the other choices do not explain.
 fn outliers(times: &[CellTime]) -> impl Iterator<Item = &CellTime> {
     let few = times.len() / ONE_OF + usize::from(times.len() >= ONE_OF / 2);
     let gap = ln(FAR);
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns samples of two choices on these inputs: `change` may replace a time.
+    /// Samples of two choices on these inputs: `change` may replace a time.
     fn samples(inputs: u32, change: impl Fn(u32, u32, f64) -> f64) -> Vec<Sample> {
         let time = |input: u32, choice: u32| 0.01 * f64::from(input + 1) * f64::from(choice + 1);
         let all = (0..inputs).flat_map(|input| [0, 1].map(|choice| (input, choice)));

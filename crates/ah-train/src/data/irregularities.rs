@@ -3,7 +3,7 @@
 use ah_model::shown::listed;
 use ah_types::log::Irregularities;
 
-/// Returns a sentence for each kind of irregularity.
+/// A sentence for each kind of irregularity.
 pub fn warnings(found: &Irregularities) -> Vec<String> {
     let mut warnings = Vec::new();
     for path in &found.repeated {

@@ -25,7 +25,7 @@ const MOST_BOUNDS: usize = 3;
 /// The greatest alignment that is looked for: 64 numbers.
 const MOST_ALIGNED: f64 = 64.0;
 
-/// Returns a condition for each of the choices that `declared` lacks, if bounds separate its inputs with a time from those without
+/// A condition for each of the choices that `declared` lacks, if bounds separate its inputs with a time from those without
 /// one.
 pub fn learn(
     table: &Table,
@@ -43,7 +43,7 @@ pub fn learn(
     learned.filter_map(|(choice, _)| Some((choice, condition(table, inputs, schema, choice)?))).collect()
 }
 
-/// Returns a condition that separates the inputs with a time of a choice from those without one, if bounds do.
+/// A condition that separates the inputs with a time of a choice from those without one, if bounds do.
 pub fn condition(table: &Table, inputs: &[u32], schema: &Schema, choice: ChoiceId) -> Option<Precondition> {
     let (timed, without): (Vec<u32>, Vec<u32>) =
         inputs.iter().partition(|&&input| table.usable(input, choice).is_some());
@@ -55,7 +55,7 @@ pub fn condition(table: &Table, inputs: &[u32], schema: &Schema, choice: ChoiceI
     Precondition::new(bounds.into_iter().reduce(and)?.to_string(), schema).ok()
 }
 
-/// Returns bounds that hold on all of `timed` and together on none of `without`.
+/// Bounds that hold on all of `timed` and together on none of `without`.
 fn separate<'v>(
     schema: &Schema,
     timed: &[&'v [Value]],
@@ -79,7 +79,7 @@ fn separate<'v>(
     Some(chosen.into_iter().map(|at| all[at].1.clone()).collect())
 }
 
-/// Returns the tightest bounds on a feature that hold on all of `timed`. A bound on size is the next power of two if no input
+/// The tightest bounds on a feature that hold on all of `timed`. A bound on size is the next power of two if no input
 /// without a time lies between: programs often have their limits there.
 fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]) -> Vec<Expr<String>> {
     let feature = &schema.features()[slot];

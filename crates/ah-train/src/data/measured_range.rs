@@ -20,7 +20,7 @@ const BEYOND: f64 = 2.0;
 /// A tail that is longer than this has no end that the log knows.
 const LONG_TAIL: f64 = 16.0;
 
-/// Returns the condition that `declared` holds and that these features are not outside the range of these inputs. Features that
+/// The condition that `declared` holds and that these features are not outside the range of these inputs. Features that
 /// are missing on some inputs have no range.
 pub fn within(
     table: &Table,
@@ -56,7 +56,7 @@ fn bounds(table: &Table, inputs: &[u32], schema: &Schema, slot: usize) -> Vec<Ex
     bounds.into_iter().filter_map(|(comparison, bound)| Some(compare(comparison, bound?))).collect()
 }
 
-/// Returns the greatest number that is not outside, of two digits, where `greatest` and the number that a tenth of the inputs exceed
+/// The greatest number that is not outside, of two digits, where `greatest` and the number that a tenth of the inputs exceed
 /// are known. `None`: none is outside.
 fn bound(greatest: f64, tenth: f64) -> Option<f64> {
     let ratio = if greatest > 0.0 { greatest / tenth } else { tenth / greatest };

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::table::Table;
 use crate::params::SplitBy;
 
-/// Returns the key of each of these inputs.
+/// The key of each of these inputs.
 pub fn keys(
     table: &Table,
     features: &Features,
@@ -62,7 +62,7 @@ fn partition(inputs: &[u32], held_out: impl Fn(usize) -> bool) -> Partition {
     parts
 }
 
-/// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out. Folds differ in size by at
+/// The inputs cut into `count` folds by their keys: for each fold a partition that holds it out. Folds differ in size by at
 /// most one distinct key.
 pub fn partitions(inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
     let fractions = fractions(keys, seed, "folds");
@@ -76,7 +76,7 @@ pub fn partitions(inputs: &[u32], keys: &[String], count: usize, seed: u64) -> V
     (0..count).map(part).collect()
 }
 
-/// Returns a fraction from 0 (included) to 1 (excluded) for each key, equal for equal keys.
+/// A fraction from 0 (included) to 1 (excluded) for each key, equal for equal keys.
 fn fractions(keys: &[String], seed: u64, purpose: &str) -> Vec<f64> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes()).update(purpose.as_bytes()).update(&[0]);

@@ -35,7 +35,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Returns false for an estimate of a joint model.
+    /// False for an estimate of a joint model.
     pub fn is_measured(&self) -> bool {
         self.samples > 0
     }
@@ -94,7 +94,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns the medians of a log.
+    /// The medians of a log.
     pub fn new(log: Log) -> Self {
         // What `ah-collect` measured twice is no copy: a coarse clock repeats itself.
         let may_copy = !log.metadata.is_collected();
@@ -164,7 +164,7 @@ impl Table {
         Self { choices, inputs, cells, copies, impossible, unit, objective, least_best, timed, rare }
     }
 
-    /// Returns a table of these inputs alone.
+    /// A table of these inputs alone.
     pub fn part(&self, inputs: &[u32]) -> Self {
         self.with_cells(inputs.iter().copied(), |input, cells| {
             cells.extend_from_slice(self.cells(input));
@@ -172,7 +172,7 @@ impl Table {
         })
     }
 
-    /// Returns a table of these choices alone, by name, sorted. Slowdowns still compare with the best of all choices.
+    /// A table of these choices alone, by name, sorted. Slowdowns still compare with the best of all choices.
     pub fn narrowed(&self, choices: &[String]) -> Self {
         let position = |name: &String| choices.binary_search(name).ok().map(|at| ChoiceId(index(at)));
         let new_ids: Vec<Option<ChoiceId>> = self.choices.iter().map(position).collect();
@@ -185,7 +185,7 @@ impl Table {
         Self { choices: choices.to_vec(), rare: rare.collect(), ..table }
     }
 
-    /// Returns the table with estimates, by input: (choice, milliseconds) of choices without a cell.
+    /// The table with estimates, by input: (choice, milliseconds) of choices without a cell.
     pub fn with_estimates(&self, estimates: &[Vec<(ChoiceId, f64)>]) -> Self {
         self.with_cells(0..index(self.inputs.len()), |input, cells| {
             let start = cells.len();
@@ -196,7 +196,7 @@ impl Table {
         })
     }
 
-    /// Returns a table of these inputs with other cells: `write` appends those of an input, and returns its best time.
+    /// A table of these inputs with other cells: `write` appends those of an input, and returns its best time.
     fn with_cells(
         &self,
         inputs: impl Iterator<Item = u32>,
@@ -213,29 +213,29 @@ impl Table {
         Self { choices, inputs, cells, rare, impossible, ..*self }
     }
 
-    /// Returns whether some cells are estimates.
+    /// Whether some cells are estimates.
     pub fn has_estimates(&self) -> bool {
         !self.cells.iter().all(Cell::is_measured)
     }
 
-    /// Returns whether too few inputs of the log measure a choice to learn it. It still counts as a winner
+    /// Whether too few inputs of the log measure a choice to learn it. It still counts as a winner
     /// when a heuristic is judged.
     pub fn is_rare(&self, choice: ChoiceId) -> bool {
         self.rare[choice.index()]
     }
 
-    /// Returns the names of the choices that are not learned.
+    /// The names of the choices that are not learned.
     pub fn rare(&self) -> impl Iterator<Item = &str> {
         self.choices.iter().zip(&self.rare).filter(|(_, rare)| **rare).map(|(name, _)| name.as_str())
     }
 
-    /// Returns the measured cells of an input, by choice.
+    /// The measured cells of an input, by choice.
     pub fn cells(&self, input: u32) -> &[Cell] {
         let range = &self.inputs[input as usize].cells;
         &self.cells[range.start as usize..range.end as usize]
     }
 
-    /// Returns how much the repetitions on these inputs differ; `None` without repetitions.
+    /// How much the repetitions on these inputs differ; `None` without repetitions.
     pub fn spread(&self, inputs: impl Iterator<Item = u32>) -> Option<Spread> {
         let cells = inputs.flat_map(|input| self.cells(input));
         let repeated = cells.filter(|cell| cell.samples > 1 && cell.interval.1.is_finite());
@@ -245,18 +245,18 @@ impl Table {
         Some(Spread { cells: spreads.len(), median: at(0.5)?, p95: at(0.95)? })
     }
 
-    /// Returns the cell of a choice on an input, where it was measured.
+    /// The cell of a choice on an input, where it was measured.
     pub fn cell(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         let cells = self.cells(input);
         cells.binary_search_by_key(&choice, |c| c.choice).ok().map(|i| &cells[i])
     }
 
-    /// Returns the cell of a choice on an input, where it gave a time.
+    /// The cell of a choice on an input, where it gave a time.
     pub fn usable(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         self.cell(input, choice).filter(|c| c.time.is_finite())
     }
 
-    /// Returns the id of the choice of this name.
+    /// The id of the choice of this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         ChoiceId::find(&self.choices, name)
     }
@@ -266,18 +266,18 @@ impl Table {
         self.choice_id(choice).ok_or_else(|| unknown_choice(field, choice, &self.choices))
     }
 
-    /// Returns true if some choice of the input gave a time.
+    /// Whether some choice of the input gave a time.
     pub fn is_usable(&self, input: u32) -> bool {
         self.inputs[input as usize].best.is_finite()
     }
 
-    /// Returns whether a run of this time breaks a promise of this limit beside the fallback's: it takes more than `limit` times as
+    /// Whether a run of this time breaks a promise of this limit beside the fallback's: it takes more than `limit` times as
     /// long, and [`LEAST_MS`] longer.
     pub fn breaks(limit: f64, time: f64, fallback: f64) -> bool {
         time > limit * fallback && time > fallback + LEAST_MS
     }
 
-    /// Returns the time of taking `choice`. Where it has none, that of the fallback. Where this has none either, that of the slowest
+    /// The time of taking `choice`. Where it has none, that of the fallback. Where this has none either, that of the slowest
     /// choice: nothing better is known there.
     pub fn time(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         let cell = self.usable(input, choice).or_else(|| self.usable(input, fallback));
@@ -285,12 +285,12 @@ impl Table {
         cell.map_or_else(|| times.fold(self.inputs[input as usize].best, f64::max), |cell| cell.time)
     }
 
-    /// Returns the log slowdown of taking `choice`, by its [`time`](Self::time).
+    /// The log slowdown of taking `choice`, by its [`time`](Self::time).
     pub fn loss(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         ln(self.time(input, choice, fallback) / self.inputs[input as usize].best)
     }
 
-    /// Returns the objective's cost of taking `choice`, by its [`time`](Self::time).
+    /// The objective's cost of taking `choice`, by its [`time`](Self::time).
     pub fn cost(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         self.objective.cost(self.time(input, choice, fallback), self.inputs[input as usize].best)
     }
@@ -302,28 +302,28 @@ impl Table {
         (self.objective, self.least_best) = (objective, share * best.iter().sum::<f64>() / best.len() as f64);
     }
 
-    /// Returns by how much the best time of an input is raised to learn from. Its costs fall by this factor, and its weight grows by the root.
+    /// The factor by which the best time of an input is raised to learn from. Its costs fall by this factor, and its weight grows by the root.
     pub fn raised(&self, input: u32) -> f64 {
         (self.least_best / self.inputs[input as usize].best).max(1.0)
     }
 
-    /// Returns the objective's cost of a cell; of a choice that failed it may be infinite.
+    /// The objective's cost of a cell; of a choice that failed it may be infinite.
     pub fn cost_of(&self, input: u32, cell: &Cell) -> f64 {
         self.objective.cost(cell.time, self.inputs[input as usize].best)
     }
 
-    /// Returns the cost of a cell to learn from, at most the greatest that counts.
+    /// The cost of a cell to learn from, at most the greatest that counts.
     pub fn learned_cost(&self, input: u32, cell: &Cell) -> f64 {
         self.cost_of(input, cell).min(self.objective.greatest_cost())
     }
 
-    /// Returns how much an input's cost counts.
+    /// The weight of an input's cost.
     pub fn cost_weight(&self, input: u32) -> f64 {
         let input = &self.inputs[input as usize];
         input.weight * self.objective.weight(input.best)
     }
 
-    /// Returns how much an input counts to learn from. For the total time this is the root of its best time: by the time itself a few
+    /// The weight of an input to learn from. For the total time this is the root of its best time: by the time itself a few
     /// inputs decide, and 20 logs of kernels lose 3.7 instead of 1.9 % of the total time of other inputs (six seeds).
     pub fn learned_weight(&self, input: u32) -> f64 {
         let Input { weight, best, .. } = self.inputs[input as usize];
@@ -338,7 +338,7 @@ impl Table {
         weights.into_iter().map(|weight| weight.min(most)).collect()
     }
 
-    /// Returns the choice to fall back to on these inputs: the one with the least mean cost when always taken. An input on
+    /// The choice to fall back to on these inputs: the one with the least mean cost when always taken. An input on
     /// which it has no time costs the slowest choice; one on which it failed at least the greatest cost.
     pub fn best_fallback(&self, inputs: &[u32]) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
@@ -364,7 +364,7 @@ impl Table {
         ChoiceId(index(best.unwrap_or(0)))
     }
 
-    /// Returns the best single choice on these inputs.
+    /// The best single choice on these inputs.
     pub fn best_single(&self, inputs: &[u32]) -> SingleChoice {
         let times = |&input: &u32| {
             let costs = self.cells(input).iter().map(move |cell| (cell.choice, self.cost_of(input, cell)));
@@ -385,22 +385,22 @@ const ENOUGH_SHARE: f64 = 0.001;
 /// The least number of inputs: a single one may be a corrupt row.
 const ENOUGH_INPUTS: usize = 2;
 
-/// Returns whether a time has more digits than a table shows that rounds its times.
+/// Whether a time has more digits than a table shows that rounds its times.
 fn has_many_digits(time: f64) -> bool {
     format!("{time:e}").find('e').is_some_and(|digits| digits > "1.234".len())
 }
 
-/// Returns the number of inputs that a fact about a log needs, out of all its inputs; fewer may be corrupt rows.
+/// The number of inputs that a fact about a log needs, out of all its inputs; fewer may be corrupt rows.
 pub fn enough(inputs: usize) -> usize {
     ((inputs as f64 * ENOUGH_SHARE).ceil() as usize).max(ENOUGH_INPUTS).min(inputs)
 }
 
-/// Returns the cell of an estimated time.
+/// The cell of an estimated time.
 fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
     Cell { choice, time, interval: (time, time), halves: [time; 2], samples: 0 }
 }
 
-/// Returns the time of the winner among the cells of an input.
+/// The time of the winner among the cells of an input.
 fn best(cells: &[Cell]) -> f64 {
     cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min)
 }

@@ -1,6 +1,6 @@
 //! Thresholds that people can read.
 
-/// Returns the shortest decimal `t` with `left <= t < right`, of equally short ones the nearest to the middle. Every target
+/// The shortest decimal `t` with `left <= t < right`, of equally short ones the nearest to the middle. Every target
 /// prints the same number, and every training value keeps its side.
 pub fn between(left: f64, right: f64) -> f64 {
     let (left, right) = (left.max(f64::MIN), right.min(f64::MAX));

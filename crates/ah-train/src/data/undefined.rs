@@ -6,7 +6,7 @@ use ah_model::{DerivedFeature, Features, expr};
 use super::table::Table;
 use super::values::FeatureValues;
 
-/// Returns the features with a number in the place of each truth value that is undefined on an input, and their values. They
+/// The features with a number in the place of each truth value that is undefined on an input, and their values. They
 /// stay as they are if another derived feature uses such a truth value.
 pub fn truth_as_numbers(table: &Table, features: Features) -> (Features, FeatureValues) {
     let values = FeatureValues::new(table, &features);

@@ -9,7 +9,7 @@ use super::table::Table;
 /// Fewer inputs than this cannot be split into a test part and folds.
 const MIN_INPUTS: usize = 10;
 
-/// Returns the inputs with a usable choice and all features defined.
+/// The inputs with a usable choice and all features defined.
 pub fn inputs(
     table: &Table,
     features: &Features,

@@ -33,7 +33,7 @@ impl FeatureValues {
         Self { by_slot, undefined: undefined.into_iter().collect() }
     }
 
-    /// Returns those of these inputs on which all of these features are defined.
+    /// The inputs, of these, on which all of these features are defined.
     pub fn complete(&self, inputs: &[u32], features: &Features) -> Vec<u32> {
         let values = &self.by_slot[..features.all().len()];
         let is_complete = |input: &u32| !values.iter().any(|values| values.is_undefined(*input as usize));
@@ -53,7 +53,7 @@ pub enum Values {
 const UNDEFINED: u32 = u32::MAX;
 
 impl Values {
-    /// Returns the values of the next feature: logged, or computed from the ones in `done`.
+    /// The values of the next feature: logged, or computed from the ones in `done`.
     fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
         let slot = done.len();
         let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
@@ -83,7 +83,7 @@ impl Values {
         }
     }
 
-    /// Returns whether it is defined on all of these inputs.
+    /// Whether it is defined on all of these inputs.
     pub fn is_defined(&self, inputs: &[u32]) -> bool {
         !inputs.iter().any(|&input| self.is_undefined(input as usize))
     }

@@ -78,7 +78,7 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     Ok(warnings)
 }
 
-/// Returns the text of the input with these fields: equal values have equal texts, however they are written.
+/// The text of the input with these fields: equal values have equal texts, however they are written.
 fn key(schema: &Schema, fields: &[&str]) -> String {
     let value = |(feature, field): (&Feature, &&str)| match feature.kind {
         FeatureKind::Numerical if field.trim().is_empty() => Some(Value::Number(f64::NAN)),

@@ -11,7 +11,7 @@ use crate::learners::cost_formula;
 /// Most cells of a completed table; a cell takes 56 bytes. Of more choices, those that are fastest on average get estimates.
 const MAX_CELLS: usize = 1_000_000;
 
-/// Returns the table with estimates of these choices where an input has no time of them. They are learned from the times of `inputs`;
+/// The table with estimates of these choices where an input has no time of them. They are learned from the times of `inputs`;
 /// on a cost formula, the joint model learns what it leaves.
 pub fn completed(
     dataset: &Dataset,
@@ -41,7 +41,7 @@ pub fn completed(
     table.with_estimates(&inputs.map(missing).collect::<Vec<_>>())
 }
 
-/// Returns the times of these inputs, without those of rare choices.
+/// The times of these inputs, without those of rare choices.
 pub fn timings(table: &Table, inputs: &[u32]) -> Vec<Timing> {
     let of = |&input: &u32| {
         let cells = table.cells(input).iter().filter(|cell| !table.is_rare(cell.choice));

@@ -21,7 +21,7 @@ const SPARSE: f64 = 0.05;
 /// Fewest choices that an input must time on average, so that choices can be compared.
 const LEAST_TIMED: f64 = 3.0;
 
-/// Returns whether a portfolio replaces all choices: there are many, and a missing time means that it was not measured. A choice
+/// Whether a portfolio replaces all choices: there are many, and a missing time means that it was not measured. A choice
 /// without fields may be missing because it cannot run.
 pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
     let is_dense = || timed_share(table, inputs) >= 1.0 - SPARSE;
@@ -29,7 +29,7 @@ pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
         && (is_dense() || ah_joint::have_fields(&table.choices) && is_sampled(table, inputs))
 }
 
-/// Returns the share of the cells of these inputs that were measured, where a joint model must complete the table: inputs time too
+/// The share of the cells of these inputs that were measured, where a joint model must complete the table: inputs time too
 /// few of many choices to compare them.
 pub fn sparsely_timed(table: &Table, inputs: &[u32]) -> Option<f64> {
     let has_fields = table.choices.len() > MAX_CHOICES_WITHOUT_MODEL && ah_joint::have_fields(&table.choices);
@@ -37,7 +37,7 @@ pub fn sparsely_timed(table: &Table, inputs: &[u32]) -> Option<f64> {
         .filter(|timed| has_fields && *timed < 1.0 - SPARSE && is_sampled(table, inputs))
 }
 
-/// Returns whether inputs time choices at random, so that hardly two time the same ones. Where sets of choices recur, the others
+/// Whether inputs time choices at random, so that hardly two time the same ones. Where sets of choices recur, the others
 /// cannot run there: with estimates for them PyTorch's log of mixed_mm, which has 4 sets on 2,326 inputs, loses 24 instead of 0.6 %
 /// under another name. Of our own logs and PyTorch's, mm has the most sets: 112 on 1,046 inputs.
 fn is_sampled(table: &Table, inputs: &[u32]) -> bool {
@@ -47,7 +47,7 @@ fn is_sampled(table: &Table, inputs: &[u32]) -> bool {
     2 * inputs.iter().map(timed).collect::<FxHashSet<_>>().len() > inputs.len()
 }
 
-/// Returns the share of the cells of these inputs that were measured.
+/// The share of the cells of these inputs that were measured.
 fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
     let measured = |&input: &u32| table.cells(input).iter().filter(|cell| cell.is_measured()).count();
     let measured: usize = inputs.iter().map(measured).sum();
@@ -104,13 +104,13 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
     Ok(Some(Completed { learning, shipping, timed: timed_share(table, usable), warning }))
 }
 
-/// Returns whether a promise is wanted, which must not rest on estimates.
+/// Whether a promise is wanted, which must not rest on estimates.
 fn may_promise(dataset: &Dataset) -> bool {
     let settings = &dataset.settings;
     dataset.has_fallback() && settings.max_risk != Some(MaxRisk::None) && settings.ranking.is_none()
 }
 
-/// Returns the choices that were added to the log later, with the number of inputs that time them: less than half, but nearly all time
+/// The choices that were added to the log later, with the number of inputs that time them: less than half, but nearly all time
 /// all others, which are at least as many, and no bounds on the features say where they can run. Where most choices lack times, each may
 /// run on some inputs alone: on PyTorch's log of mm (A100), estimates for 14 of its 175 choices lost 7.7 instead of 1.0 %.
 fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
@@ -127,7 +127,7 @@ fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
     late
 }
 
-/// Returns those choices of [`added_later`] whose other times are estimated: enough inputs time them, and they failed on none, as an estimate knows no
+/// Those choices of [`added_later`] whose other times are estimated: enough inputs time them, and they failed on none, as an estimate knows no
 /// failures. None without a cost formula.
 fn estimable(dataset: &Dataset, mut late: Vec<(ChoiceId, usize)>) -> Vec<ChoiceId> {
     let (table, inputs) = (&dataset.table, &dataset.usable);
@@ -146,7 +146,7 @@ fn few_times_of(table: &Table, late: &[ChoiceId]) -> String {
     format!("less than half of the inputs time {}", listed(names))
 }
 
-/// Returns a warning about a choice that was added later and whose other times stay unknown.
+/// A warning about a choice that was added later and whose other times stay unknown.
 pub fn not_estimated(dataset: &Dataset) -> Option<String> {
     let late = added_later(dataset);
     let (choice, count) = late.iter().copied().max_by_key(|(_, count)| *count)?;
@@ -162,7 +162,7 @@ pub fn not_estimated(dataset: &Dataset) -> Option<String> {
     ))
 }
 
-/// Returns a warning about a log that times few of many choices, whose names tell nothing about them.
+/// A warning about a log that times few of many choices, whose names tell nothing about them.
 pub fn without_fields(dataset: &Dataset) -> Option<String> {
     let choices = &dataset.table.choices;
     if !dataset.ad_hoc

@@ -101,7 +101,7 @@ pub fn evaluate(
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
 }
 
-/// Returns a warning if the precondition, and so the range of what was measured, leaves out inputs.
+/// A warning if the precondition, and so the range of what was measured, leaves out inputs.
 fn outside(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Option<String> {
     let precondition = model.precondition.as_ref()?;
     let holds = |&&input: &&u32| precondition.holds(&decisions::values(model, table, input, slots)[..]);
@@ -112,7 +112,7 @@ fn outside(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]
     })
 }
 
-/// Returns a warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but
+/// A warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but
 /// its capability and shared memory.
 fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
     let here = log.device().map(Device::identity);
@@ -121,7 +121,7 @@ fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
     Some(format!("the model's promise does not hold on this log: {difference}"))
 }
 
-/// Returns the log's slots of the model's features. A feature that the log lacks is undefined wherever a decision needs it.
+/// The log's slots of the model's features. A feature that the log lacks is undefined wherever a decision needs it.
 fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usize>> {
     let features = model.features.base().features();
     let slots = decisions::slots(model, &log.schema);
@@ -168,7 +168,7 @@ impl Evaluation {
         }
     }
 
-    /// Returns the values of an input, by the slots of the model that was judged.
+    /// The values of an input, by the slots of the model that was judged.
     pub fn values(&self, model: &Model, input: u32) -> Vec<Value> {
         decisions::values(model, &self.table, input, &self.slots)
     }

@@ -20,7 +20,7 @@ pub struct Losses<'a> {
 const TAILS: [f64; 2] = [0.025, 0.975];
 
 impl Losses<'_> {
-    /// Returns the range of the slowdown of these decisions, by the objective. Its upper end counts an input more, on which the heuristic
+    /// The range of the slowdown of these decisions, by the objective. Its upper end counts an input more, on which the heuristic
     /// errs as much as it or the best single choice errs on one of these, but by the greatest cost at most. Its lower end counts the
     /// least time of an input by halves of the measurements.
     pub fn range(&self, judged: &[JudgedInput], of_single: &[JudgedInput], keys: &[String]) -> Range {
@@ -41,7 +41,7 @@ impl Losses<'_> {
         Range { low: known(low).min(slowdown(ratio(&measured))), high: known(high) }
     }
 
-    /// Returns the slowdown by halves of the measurements, by the objective.
+    /// The slowdown by halves of the measurements, by the objective.
     pub fn by_halves(&self, judged: &[JudgedInput]) -> Option<f64> {
         let is_repeated = |j: &JudgedInput| self.table.cells(j.input).iter().any(|cell| cell.samples > 1);
         if self.table.timed.is_some() || !judged.iter().any(is_repeated) {
@@ -56,7 +56,7 @@ impl Losses<'_> {
         self.table.objective == Objective::Total
     }
 
-    /// Returns what a decision takes and what the best choice does. By halves, the choice that is the fastest in one half of the
+    /// The time of a decision and that of the best choice. By halves, the choice that is the fastest in one half of the
     /// measurements has its time of the other half.
     fn term(&self, judged: &JudgedInput, by_halves: bool) -> Term {
         let (table, input) = (self.table, judged.input);
@@ -78,7 +78,7 @@ impl Losses<'_> {
         }
     }
 
-    /// Returns the time of what is taken in a half of the measurements, and in the same half that of the choice which is the fastest in
+    /// The time of what is taken in a half of the measurements, and in the same half that of the choice which is the fastest in
     /// the other.
     fn crossed(&self, judged: &JudgedInput, taken: &Cell, half: usize) -> Option<(f64, f64)> {
         let cells = self.table.cells(judged.input).iter();

@@ -180,7 +180,7 @@ impl Verdict {
 }
 
 impl Gain {
-    /// Returns how many times as fast these decisions are as always taking `over`, by the objective; `None` where nobody knows it.
+    /// How many times as fast these decisions are as always taking `over`, by the objective; `None` where nobody knows it.
     ///
     /// The lower end counts a further input, on which the decision loses as much as the others gain or lose in the mean. Of 12 to 40
     /// inputs without a gain, 3 to 5 % then show one, instead of 6 to 8 % of a plain bootstrap; a gain of 1.3 times shows on 16 inputs in
@@ -227,7 +227,7 @@ impl Gain {
         })
     }
 
-    /// Returns how many inputs of a log would show this gain, where the log has `inputs`: the range narrows by the root of their number.
+    /// How many inputs of a log would show this gain, where the log has `inputs`: the range narrows by the root of their number.
     /// Where no gain was found, or one that takes too many inputs, returns how many would show half the greatest that it may be.
     fn needed(&self, inputs: usize) -> Reason {
         let more = |gain: f64| (ln(self.times / self.low) / ln(gain)).powi(2);

@@ -76,7 +76,7 @@ impl Boost {
         ..Self::DEFAULT
     };
 
-    /// Returns the parameters for a size of the model and a log that may be large.
+    /// The parameters for a size of the model and a log that may be large.
     ///
     /// `takes_more`: no run waits for a decision, and a row is one part of the executor's. Then twice the trees at half the rate: SpMV
     /// loses 0.44 points less with a promise of 1 %, and 0.11 always deciding (four devices, six seeds), but a decision takes

@@ -21,7 +21,7 @@ pub const MIN_TIMES: usize = 8;
 /// A residual of the logarithm counts at most this much.
 const MOST_RESIDUAL: f64 = 1.0;
 
-/// Returns the formula for these inputs; `None` if no field of the choices tiles a feature, or the times fit none.
+/// The formula for these inputs; `None` if no field of the choices tiles a feature, or the times fit none.
 pub fn fit(dataset: &Dataset, inputs: &[u32]) -> Option<Costs> {
     let dimensions = dimensions(dataset, inputs);
     let all: Vec<u32> = inputs.iter().copied().filter(|&input| dataset.table.is_usable(input)).collect();
@@ -31,7 +31,7 @@ pub fn fit(dataset: &Dataset, inputs: &[u32]) -> Option<Costs> {
     Terms::new(dataset, &dimensions).costs(&all, &Classes::new(dataset, &all))
 }
 
-/// Returns what the formula leaves of the log times of an input, by choice, in doublings. They are centred: the weight of a
+/// The part of an input's log times that the formula leaves, by choice, in doublings. They are centred: the weight of a
 /// choice falls with its log slowdown this steeply.
 pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -> Vec<(u32, f64)> {
     let table = &dataset.table;
@@ -54,7 +54,7 @@ pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -
     errors.into_iter().map(residual).chain(failed).collect()
 }
 
-/// Returns by how much the log time of each timed choice of an input is above its cost.
+/// The difference between log time and cost, by timed choice of an input.
 fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
     let cells = dataset.table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
     let error = |(choice, time): (ChoiceId, f64)| {
@@ -64,7 +64,7 @@ fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
     cells.map(|cell| error((cell.choice, cell.time))).collect()
 }
 
-/// Returns the cost of a choice on an input; NaN where it has none.
+/// The cost of a choice on an input; NaN where it has none.
 pub fn cost(dataset: &Dataset, costs: &Costs, input: u32, choice: ChoiceId) -> f64 {
     let values = &*dataset.table.inputs[input as usize].values;
     let logged = dataset.features.base().len();
@@ -123,7 +123,7 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Returns the values of the terms of a choice on an input.
+    /// The values of the terms of a choice on an input.
     fn row(&self, input: u32, choice: ChoiceId) -> Vec<f64> {
         let values = &self.dataset.table.inputs[input as usize].values;
         let padded = |d: &Dimension| {
@@ -172,7 +172,7 @@ impl<'a> Terms<'a> {
         Costs::new(logged, self.parameters.clone(), self.expressions.clone(), classes).ok()
     }
 
-    /// Returns the coefficients for all choices together.
+    /// The coefficients for all choices together.
     fn of_all(&self, inputs: &[u32]) -> Option<Vec<f64>> {
         let choices = (0..self.dataset.table.choices.len() as u32).map(ChoiceId);
         let timed = choices.flat_map(|choice| self.timed(inputs, choice));
@@ -180,7 +180,7 @@ impl<'a> Terms<'a> {
         cost_fit::fit(&rows, &times)
     }
 
-    /// Returns the median of the times of a choice over these costs; 1 without times.
+    /// The median of the times of a choice over these costs; 1 without times.
     fn scale(&self, inputs: &[u32], choice: ChoiceId, coefficients: &[f64]) -> f64 {
         let cost = |row: &Vec<f64>| row.iter().zip(coefficients).map(|(x, c)| x * c).sum::<f64>();
         let mut ratios: Vec<f64> =
@@ -189,7 +189,7 @@ impl<'a> Terms<'a> {
         ratios.get(ratios.len() / 2).copied().unwrap_or(1.0)
     }
 
-    /// Returns the terms and the time of each of these inputs that times a choice.
+    /// The terms and the time of each of these inputs that times a choice.
     fn timed(&self, inputs: &[u32], choice: ChoiceId) -> Vec<(Vec<f64>, f64)> {
         let time = |&input: &u32| {
             let cell = self
@@ -203,7 +203,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// Returns the products that are terms, as positions of dimensions. A product of matrices has four: 1, the dimension that it sums over,
+/// The products that are terms, as positions of dimensions. A product of matrices has four: 1, the dimension that it sums over,
 /// the result and the work. Others have every product.
 fn factors(dataset: &Dataset, dimensions: &[Dimension]) -> Vec<Vec<usize>> {
     let name = |d: &Dimension| dataset.features.base().features()[d.slot].name.to_lowercase();
@@ -227,7 +227,7 @@ struct Classes {
 }
 
 impl Classes {
-    /// Returns a class for each combination of categories that occurs often enough.
+    /// A class for each combination of categories that occurs often enough.
     fn new(dataset: &Dataset, inputs: &[u32]) -> Self {
         let (table, logged) = (&dataset.table, dataset.features.base());
         let categories =
@@ -264,7 +264,7 @@ impl Classes {
         Self { conditions }
     }
 
-    /// Returns whether an input is of the class with this condition.
+    /// Whether an input is of the class with this condition.
     fn has(&self, dataset: &Dataset, condition: &Option<Precondition>, input: u32) -> bool {
         let values = &*dataset.table.inputs[input as usize].values;
         let holds = |when: &Option<Precondition>| when.as_ref().is_some_and(|when| when.holds(values));
@@ -275,7 +275,7 @@ impl Classes {
     }
 }
 
-/// Returns a coefficient with the digits that mean something.
+/// A coefficient with the digits that mean something.
 fn rounded(x: f64) -> f64 {
     format!("{x:.4e}").parse().unwrap_or(x)
 }

@@ -26,12 +26,12 @@ impl CostTree {
     /// A leaf's scores are drawn towards its parent's as if the parent's were measured on this many further inputs.
     pub const SHRINKAGE: f64 = 3.0;
 
-    /// Returns the parameters of every tree that people read.
+    /// The parameters of every tree that people read.
     pub fn new(max_depth: usize, min_samples_leaf: usize) -> Self {
         Self { max_depth, min_samples_leaf }
     }
 
-    /// Returns the learner with these limits.
+    /// The learner with these limits.
     pub fn learner(max_depth: usize, min_samples_leaf: usize) -> Arc<dyn Learner> {
         Arc::new(Self::new(max_depth, min_samples_leaf))
     }

@@ -23,7 +23,7 @@ pub struct Dimension {
     pub tiles: Option<(String, Vec<f64>)>,
 }
 
-/// Returns the features whose products make up the work, the tiled ones first; empty if no field of the choices tiles a feature.
+/// The features whose products make up the work, the tiled ones first; empty if no field of the choices tiles a feature.
 pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
     let (table, logged) = (&dataset.table, dataset.features.base().features());
     let is_whole = |&slot: &usize| {
@@ -56,7 +56,7 @@ pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
     dimensions
 }
 
-/// Returns the padding waste of each tiled feature in tiles of each size: `ceil(m / 24) * 24 / m`.
+/// The padding waste of each tiled feature in tiles of each size: `ceil(m / 24) * 24 / m`.
 pub fn padding(dataset: &Dataset, inputs: &[u32]) -> Vec<DerivedFeature> {
     let waste = |dimension: Dimension| {
         let name = &dataset.features.base().features()[dimension.slot].name;
@@ -74,7 +74,7 @@ pub fn padding(dataset: &Dataset, inputs: &[u32]) -> Vec<DerivedFeature> {
     dimensions(dataset, inputs).into_iter().flat_map(waste).collect()
 }
 
-/// Returns whether a field of this name tiles a feature, by both names.
+/// Whether a field of this name tiles a feature, by both names.
 fn tiles(field: &str, feature: &str) -> bool {
     let [field, feature] =
         [field, feature].map(|name| name.to_lowercase().replace(|c: char| !c.is_alphanumeric(), ""));

@@ -24,7 +24,7 @@ pub trait Learner: Debug + Send + Sync {
         3.0
     }
 
-    /// Returns a tree with the scores that its nodes have by these rows.
+    /// A tree with the scores that its nodes have by these rows.
     fn with_scores(&self, tree: Tree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
         let scores = Scores::new(&tree, rows, targets, self.shrinkage(), MOST_WORSE);
         FittedEnsemble::new(tree, scores)

@@ -47,7 +47,7 @@ const ROUNDING: f64 = 1e-6;
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
-    /// Returns the learner with these limits.
+    /// The learner with these limits.
     pub fn learner(max_depth: usize, min_samples_leaf: usize) -> Arc<dyn Learner> {
         Arc::new(Self { max_depth, min_samples_leaf })
     }
@@ -77,7 +77,7 @@ impl LinfaTrees {
         tree
     }
 
-    /// Returns the impurity of linfa's split of these rows, if it finds one. linfa refuses nothing but
+    /// The impurity of linfa's split of these rows, if it finds one. linfa refuses nothing but
     /// its parameters, which are constant here; a node that it refused all the same would stay a leaf.
     fn impurity_of_best_split(&self, rows: &FitRows<'_>, classes: &[usize]) -> Option<f64> {
         let columns = &rows.columns.all;
@@ -110,7 +110,7 @@ impl LinfaTrees {
         (decrease >= MIN_IMPURITY_DECREASE).then_some(impurity)
     }
 
-    /// Returns the column and the neighbouring codes of the first split, by (column, code), that has
+    /// The column and the neighbouring codes of the first split, by (column, code), that has
     /// this impurity up to rounding.
     fn first_split_within(
         &self,
@@ -143,7 +143,7 @@ impl Learner for LinfaTrees {
     }
 }
 
-/// Returns the mean Gini impurity of two sides, weighted by their rows.
+/// The mean Gini impurity of two sides, weighted by their rows.
 fn impurity_of(left: &Counts, right: &Counts) -> f64 {
     let rows = |counts: &Counts| counts.total as f64;
     // n * (1 - sum of (count / n)²)

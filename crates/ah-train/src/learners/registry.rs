@@ -28,7 +28,7 @@ pub struct LearnerRow {
 }
 
 impl LearnerKind {
-    /// Returns what the name stands for.
+    /// The learner of the name.
     pub fn row(self) -> LearnerRow {
         let row = |new, boosting, has_formulas| LearnerRow { new, boosting, has_formulas };
         match self {

@@ -19,7 +19,7 @@ pub struct ResidualTree {
 }
 
 impl ResidualTree {
-    /// Returns the parameters of a tree of at most this many leaves.
+    /// The parameters of a tree of at most this many leaves.
     pub fn new(max_leaves: usize, min_samples_leaf: usize) -> Self {
         Self { max_leaves, min_samples_leaf: min_samples_leaf.max(3), shrinkage: 1.0 }
     }

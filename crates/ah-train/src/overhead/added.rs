@@ -19,17 +19,17 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// Returns the time of a run with the decision.
+    /// The time of a run with the decision.
     pub fn net(&self, time: f64) -> f64 {
         if self.overlaps { time.max(self.ms) } else { time + self.ms }
     }
 
-    /// Returns the log slowdown of taking `choice`, with the decision.
+    /// The log slowdown of taking `choice`, with the decision.
     pub fn loss(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         ln(self.net(table.time(input, choice, fallback)) / table.inputs[input as usize].best)
     }
 
-    /// Returns the objective's cost of taking `choice`, with the decision, as it is learned: at most the greatest that counts, so that
+    /// The objective's cost of taking `choice`, with the decision, as it is learned: at most the greatest that counts, so that
     /// no single input decides a mean.
     pub fn cost(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         let time = self.net(table.time(input, choice, fallback));
@@ -37,7 +37,7 @@ impl Overhead {
         cost.min(table.objective.greatest_cost())
     }
 
-    /// Returns what asking adds to the cost of the best choice, as it is learned.
+    /// The cost that asking adds to the best choice, as it is learned.
     pub fn added(&self, table: &Table, input: u32) -> f64 {
         let best = table.inputs[input as usize].best;
         table.objective.cost(self.net(best), best) / table.raised(input)

@@ -34,7 +34,7 @@ pub struct CallSite {
 }
 
 impl CallSite {
-    /// Returns how a program of these targets asks, where `feature_ms` are the times of features by name. `is_named`: a person
+    /// How a program of these targets asks, where `feature_ms` are the times of features by name. `is_named`: a person
     /// named the targets.
     pub fn new(
         targets: &[Target],
@@ -61,7 +61,7 @@ impl CallSite {
         }
     }
 
-    /// Returns how a program asks a finished model. What a log with this metadata says counts before what the training knew.
+    /// How a program asks a finished model. What a log with this metadata says counts before what the training knew.
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
         let Purpose { targets, feature_ms, decision_ns, runs_per_decision, overlaps, .. } = &model.purpose;
         let (mut feature_ms, mut decision_ns) = (feature_ms.clone(), decision_ns.clone());
@@ -94,7 +94,7 @@ impl CallSite {
         purpose.overlaps = self.overlaps;
     }
 
-    /// Returns what a path of these parts through a model adds to a run: its share of the decision.
+    /// The time that a path of these parts through a model adds to a run: its share of the decision.
     pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         // A program that keeps its answer for good computes the features once.
@@ -107,26 +107,26 @@ impl CallSite {
         Overhead { ms: features_ms + self.decision_ms(parts), overlaps: self.overlaps }
     }
 
-    /// Returns the milliseconds of a run for reading the features of an unknown time in the slowest target.
+    /// The milliseconds of a run for reading the features of an unknown time in the slowest target.
     pub fn reading_ms(&self) -> f64 {
         let one = VisitedParts { splits: 1.0, ..VisitedParts::default() };
         let arguments = Arguments { numbers: 0.0, categories: 0.0, ..self.arguments };
         self.decision_ms(&one) - Self { arguments, ..self.clone() }.decision_ms(&one)
     }
 
-    /// Returns the milliseconds of a run for its share of a decision in the slowest target.
+    /// The milliseconds of a run for its share of a decision in the slowest target.
     fn decision_ms(&self, parts: &VisitedParts) -> f64 {
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
         let ms = waited_for.map(|target| self.milliseconds(*target, parts)).filter(|_| self.rates.is_none());
         ms.fold(0.0, f64::max) / self.runs_per_decision.unwrap_or(1.0)
     }
 
-    /// Returns the milliseconds of a decision in a target.
+    /// The milliseconds of a decision in a target.
     fn milliseconds(&self, target: Target, parts: &VisitedParts) -> f64 {
         decision_time::milliseconds(target, &self.arguments, parts, &self.decision_ns)
     }
 
-    /// Returns the target in which a small decision takes longest.
+    /// The target in which a small decision takes longest.
     pub fn slowest(&self) -> Option<Target> {
         let one = VisitedParts { splits: 1.0, ..VisitedParts::default() };
         let by_time =
@@ -134,24 +134,24 @@ impl CallSite {
         self.targets.iter().copied().filter(|target| target.asks_each_run()).max_by(by_time)
     }
 
-    /// Returns the milliseconds that a run waits for testing both ends of the range of this number of features.
+    /// The milliseconds that a run waits for testing both ends of the range of this number of features.
     pub fn range_tests_ms(&self, features: usize) -> f64 {
         let [one, tests] = [1.0, 1.0 + 2.0 * features as f64]
             .map(|splits| self.decision_ms(&VisitedParts { splits, ..VisitedParts::default() }));
         if self.overlaps { 0.0 } else { tests - one }
     }
 
-    /// Returns whether every program that asks says which choices it can run.
+    /// Whether every program that asks says which choices it can run.
     pub fn names_choices(&self) -> bool {
         self.targets.iter().all(|target| target.names_choices())
     }
 
-    /// Returns whether no run waits for an answer, or nobody knows how long.
+    /// Whether no run waits for an answer, or nobody knows how long.
     pub fn is_free(&self) -> bool {
         self.rates.is_some() || self.overlaps || !self.targets.iter().any(|target| target.asks_each_run())
     }
 
-    /// Returns a sentence for the user where the log does not say how long decisions take.
+    /// A sentence for the user where the log does not say how long decisions take.
     pub fn note(&self) -> Option<String> {
         if let Some(rates) = &self.rates {
             return Some(format!(
@@ -176,7 +176,7 @@ impl CallSite {
         unit.into_iter().chain(features).reduce(|unit, features| format!("{unit}, and {features}"))
     }
 
-    /// Returns a clause for the user where the log does not say how long its features take.
+    /// A clause for the user where the log does not say how long its features take.
     fn of_features(&self) -> Option<String> {
         let name = self.untimed.first()?;
         let counted = match self.reading_ms() {
@@ -187,14 +187,14 @@ impl CallSite {
     }
 }
 
-/// Returns whether a GPU runs the choices; `None` if the log does not say. PyTorch's logs have the capability of a GPU and no
+/// Whether a GPU runs the choices; `None` if the log does not say. PyTorch's logs have the capability of a GPU and no
 /// device; a table names neither.
 fn is_gpu(metadata: &Metadata) -> Option<bool> {
     let named = metadata.device().map(|device| matches!(device, Device::Cuda(_)));
     named.or_else(|| (metadata.device_capa != (0, 0)).then_some(true))
 }
 
-/// Returns the known times of the logged features, the most expensive first, and what a call passes.
+/// The known times of the logged features, the most expensive first, and what a call passes.
 fn by_slot(
     feature_ms: &BTreeMap<String, f64>,
     features: &Features,

@@ -99,7 +99,7 @@ const MODEL_FILE: Parts =
 /// The nanoseconds of a small decision on that machine, for logs that do not have it. In Python three machines took 78, 84 and 95.
 const SMALL_NS: [(&str, f64); 3] = [("rust", 2.5), ("c", 2.5), ("python", 84.0)];
 
-/// Returns the language whose small decision is the unit of a target, and the times of its parts; `None` for a target
+/// The language whose small decision is the unit of a target, and the times of its parts; `None` for a target
 /// that asks once and keeps the answer, so that no run waits for it.
 fn parts(target: Target) -> Option<(&'static str, &'static Parts)> {
     match target.timing() {
@@ -111,7 +111,7 @@ fn parts(target: Target) -> Option<(&'static str, &'static Parts)> {
     }
 }
 
-/// Returns the nanoseconds of a small decision in this language: the log's, or ours. C takes as long as Rust.
+/// The nanoseconds of a small decision in this language: the log's, or ours. C takes as long as Rust.
 fn small_ns(language: &str, logged: &BTreeMap<String, f64>) -> f64 {
     let of = |language: &str| logged.get(language).copied().filter(|ns| ns.is_finite() && *ns > 0.0);
     let other = match language {
@@ -122,14 +122,14 @@ fn small_ns(language: &str, logged: &BTreeMap<String, f64>) -> f64 {
     of(language).or(other).unwrap_or(ours)
 }
 
-/// Returns the targets whose decisions are priced by our table, because the log lacks the time of one in their language.
+/// The targets whose decisions are priced by our table, because the log lacks the time of one in their language.
 pub fn by_our_table(targets: &[Target], logged: &BTreeMap<String, f64>) -> Vec<Target> {
     let is_known = |language| logged.contains_key(language) || language == "c" && logged.contains_key("rust");
     let is_ours = |target: &Target| parts(*target).is_some_and(|(language, _)| !is_known(language));
     targets.iter().copied().filter(is_ours).collect()
 }
 
-/// Returns the milliseconds of a decision with these arguments, where the log has these times of a small one. A model of one leaf
+/// The milliseconds of a decision with these arguments, where the log has these times of a small one. A model of one leaf
 /// without boosted trees needs no decision: a program names that choice.
 pub fn milliseconds(
     target: Target,

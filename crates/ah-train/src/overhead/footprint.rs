@@ -20,7 +20,7 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the use of a finished model.
+    /// The use of a finished model.
     pub fn of_model(model: &Model) -> Self {
         let node = |at: usize| match &model.tree.nodes[at] {
             Node::Split { test, right } => Visited::Split(test.column.slot, [at + 1, *right as usize]),
@@ -37,7 +37,7 @@ impl Footprint {
         Self::new(&model.features, model.tree.nodes.len(), node, &boosters)
     }
 
-    /// Returns the use of an ensemble that was learned from these rows.
+    /// The use of an ensemble that was learned from these rows.
     pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &FitRows<'_>) -> Self {
         let Boosters { trees, row_length, .. } = &fitted.boosters;
         let nodes = trees.iter().flat_map(|booster| &booster.splits.nodes);
@@ -109,7 +109,7 @@ struct Boosted {
 }
 
 impl Boosted {
-    /// Returns no trees on this formula.
+    /// No trees on this formula.
     fn of(formula: Option<&Costs>, features: &Features) -> Self {
         let Some(costs) = formula else { return Self::default() };
         let choices = costs.classes.first().map_or(0, |class| class.rows.len());

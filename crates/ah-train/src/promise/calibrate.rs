@@ -39,7 +39,7 @@ const DEFAULT_SHARE_VIOLATIONS: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 pub const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 
-/// Returns what the folds of the calibration hold out together.
+/// The inputs that the folds of the calibration hold out together.
 pub fn held_out_together(mode: PromiseMode) -> SplitBy {
     match mode {
         PromiseMode::CrossFitted => SplitBy::Input,
@@ -47,7 +47,7 @@ pub fn held_out_together(mode: PromiseMode) -> SplitBy {
     }
 }
 
-/// Returns the share that is tested, at [`LEVEL`]. New shapes are slower 1.4 to 2.8 times as often as folds by shape show, so by group
+/// The share that is tested, at [`LEVEL`]. New shapes are slower 1.4 to 2.8 times as often as folds by shape show, so by group
 /// half the share is tested.
 pub fn tested(mode: PromiseMode, target: f64) -> f64 {
     match mode {
@@ -66,7 +66,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Returns the only look: at a share that was asked for.
+    /// The only look: at a share that was asked for.
     pub fn only(share: f64) -> Self {
         Self { share, level: LEVEL }
     }
@@ -77,7 +77,7 @@ impl Look {
 /// slow for 5 %, and 41 at [`LEVEL`].
 const LATER_LEVEL: f64 = 0.002;
 
-/// Returns what a training looks at in turn if no share is asked for, until a heuristic keeps one: those of 1, 2 and 5 % that have room
+/// The shares that a training tries in turn if none is given, until a heuristic keeps one: those of 1, 2 and 5 % that have room
 /// for [`DEFAULT_SHARE_VIOLATIONS`] violations among this effective number of inputs; none if they are too few.
 ///
 /// A walk that ends at its first violation declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise
@@ -94,18 +94,18 @@ fn has_room(mode: PromiseMode, share: f64, inputs: usize) -> bool {
         .is_some_and(|most| most >= DEFAULT_SHARE_VIOLATIONS)
 }
 
-/// Returns the number of inputs from which on a [default share](default_share) is promised: the strictest, the loosest.
+/// The number of inputs from which on a [default share](default_share) is promised: the strictest, the loosest.
 pub fn default_inputs(mode: PromiseMode) -> [usize; 2] {
     let least = |share| (1..).find(|&inputs| has_room(mode, share, inputs)).unwrap_or(usize::MAX);
     [least(DEFAULT_SHARES[0]), least(DEFAULT_SHARES[2])]
 }
 
-/// Returns the least number of inputs with which a margin without violations passes.
+/// The least number of inputs with which a margin without violations passes.
 pub fn min_inputs(mode: PromiseMode, target: f64) -> usize {
     (ln(LEVEL) / ln(1.0 - tested(mode, target))).ceil() as usize
 }
 
-/// Returns the most violations among `inputs` inputs that pass the test of this share at this level; `None` if not even 0 pass.
+/// The most violations among `inputs` inputs that pass the test of this share at this level; `None` if not even 0 pass.
 fn most_violations(share: f64, level: f64, inputs: usize) -> Option<u64> {
     let binomial = Binomial::new(share, inputs as u64).ok()?;
     (0..=inputs as u64).take_while(|&violations| binomial.cdf(violations) <= level).last()
@@ -158,7 +158,7 @@ struct Row {
 }
 
 impl Calibration {
-    /// Returns the calibration by these decisions, which count as this many independent ones.
+    /// The calibration by these decisions, which count as this many independent ones.
     pub fn new(
         judged: &[JudgedInput],
         independent: usize,
@@ -228,7 +228,7 @@ impl Calibration {
         }
     }
 
-    /// Returns the step of this margin.
+    /// The step of this margin.
     fn at(&self, margin: f64, violations: usize) -> CalibratedMargin {
         let (inputs, independent) = (self.rows.len(), self.independent);
         CalibratedMargin { margin, inputs, independent, violations }

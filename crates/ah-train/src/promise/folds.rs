@@ -85,7 +85,7 @@ impl<'a> Folds<'a> {
         Self { inputs, fallback, independent, parts, comparing, whole: whole.clone(), of_parts }
     }
 
-    /// Returns the same folds on cost formulas; `None` where no field of the choices tiles a feature.
+    /// The same folds on cost formulas; `None` where no field of the choices tiles a feature.
     pub fn on_formula(&self, dataset: &Dataset, plan: &TrainPlan) -> Option<Self> {
         if learners::dimensions(dataset, self.inputs).is_empty() {
             return None;
@@ -96,7 +96,7 @@ impl<'a> Folds<'a> {
         Some(Self { parts: self.parts.clone(), whole, of_parts, ..*self })
     }
 
-    /// Returns the folds as the search sees them.
+    /// The folds as the search sees them.
     pub fn of_search(&self) -> Vec<Fold<'_>> {
         let folds = self.parts.iter().zip(&self.of_parts).take(self.comparing);
         folds.map(|(part, view)| Fold { part, columns: &view.ranked.columns }).collect()
@@ -109,7 +109,7 @@ impl<'a> Folds<'a> {
         CrossFitted { whole, of_parts }
     }
 
-    /// Returns what the ensembles decide, with trees of at most `most` leaves, on the inputs that the folds hold out.
+    /// The decisions of the ensembles, with trees of at most `most` leaves, on the inputs that the folds hold out.
     pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted, most: Option<usize>) -> HeldOut {
         let decide = |(fitted, part): (&Fitted, &Partition)| {
             let model = recipe.model(&recipe.sized(fitted, most), self.fallback, ALWAYS);
@@ -120,7 +120,7 @@ impl<'a> Folds<'a> {
         HeldOut { decisions: comparing.concat(), by_group: by_group.concat() }
     }
 
-    /// Returns the calibration by these decisions, of whole groups where there are groups.
+    /// The calibration by these decisions, of whole groups where there are groups.
     pub fn calibration(&self, recipe: &Recipe<'_>, held_out: &HeldOut) -> Calibration {
         let Recipe { dataset, plan, .. } = recipe;
         let HeldOut { decisions, by_group } = held_out;

@@ -75,7 +75,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Returns the rung that is taken.
+    /// The rung that is taken.
     pub fn rung(&self) -> &Rung {
         &self.rungs[self.chosen]
     }
@@ -210,7 +210,7 @@ impl Recipe<'_> {
         (self.with_promise(&fitted, &folds, Some(look).zip(calibrated), margin), calibrated)
     }
 
-    /// Returns what a heuristic of this margin loses on groups that it never saw, by these decisions.
+    /// The loss of a heuristic of this margin on groups that it never saw, by these decisions.
     fn on_new_groups(&self, by_group: &[JudgedInput], fallback: ChoiceId, margin: f64) -> Option<NewGroups> {
         let Dataset { table, groups, .. } = self.dataset;
         let costs_at = |margin| costs(by_group, table, fallback, margin, Counted::WithAsking);
@@ -228,7 +228,7 @@ impl Recipe<'_> {
         Some(NewGroups { shared: groups.as_ref()?.shared.clone(), groups: count, mean, single, low, high })
     }
 
-    /// Returns the calibrated margin, and the one that the heuristic gets: with a promise that the inputs cannot show it never decides,
+    /// The calibrated margin, and the one that the heuristic gets: with a promise that the inputs cannot show it never decides,
     /// and without a promise always, unless the fallback alone loses less.
     fn margin(
         &self,
@@ -249,7 +249,7 @@ impl Recipe<'_> {
         (calibrated, calibrated.map_or(NEVER, |calibrated| calibrated.margin))
     }
 
-    /// Returns the model of an ensemble at this margin, with its promise if there is one.
+    /// The model of an ensemble at this margin, with its promise if there is one.
     fn with_promise(
         &self,
         fitted: &Fitted,
@@ -317,7 +317,7 @@ const FORMULA_AS_LEAVES: usize = 16;
 /// processors lost 1.44 instead of 1.15 %, and 2.03 instead of 1.83 of 60 inputs (one tree, five or six seeds).
 const LEAVES_ON_FORMULA: usize = 8;
 
-/// Returns the small tree to try on a cost formula. A promise needs the margin of boosted trees.
+/// The small tree to try on a cost formula. A promise needs the margin of boosted trees.
 fn tree_on_formula(plan: &TrainPlan) -> Option<Configuration> {
     let Params { ranking, max_leaves, .. } = *plan.settings;
     if plan.promises() || ranking.is_some() || plan.learner.row().boosting == Boosting::Always {
@@ -327,7 +327,7 @@ fn tree_on_formula(plan: &TrainPlan) -> Option<Configuration> {
     Some(Configuration::of(Arc::new(ResidualTree::new(most, plan.min_samples_leaf))).on_formula())
 }
 
-/// Returns boosted trees beside the tree of a configuration, where there may be some.
+/// Boosted trees beside the tree of a configuration, where there may be some.
 fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     let learner = match &plan.evidence_tree {
         Some(tree) => Arc::new(tree.clone()),
@@ -336,7 +336,7 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     Some(Configuration { learner, boost: Some(plan.boost.clone()?), on_formula: false })
 }
 
-/// Returns the position of the candidate that is taken, and the greatest slowdown that counts as good as the best one's. By default people
+/// The position of the candidate that is taken, and the greatest slowdown that counts as good as the best one's. By default people
 /// read it, unless boosted trees [pay](pays): thousands of lines for a tenth of a percent are not merged.
 fn choose(
     candidates: &[Candidate<'_>],
@@ -406,12 +406,12 @@ const WORTH_BOOSTING: f64 = 0.005;
 /// or this share of what the tree loses.
 const WORTH_OF_LOSS: f64 = 0.5;
 
-/// Returns whether boosted trees that take so much longer than the best choices save enough beside a tree.
+/// Whether boosted trees that take so much longer than the best choices save enough beside a tree.
 fn pays(tree: f64, boosted: f64) -> bool {
     tree >= boosted * (1.0 + WORTH_BOOSTING) || boosted - 1.0 <= (tree - 1.0) * (1.0 - WORTH_OF_LOSS)
 }
 
-/// Returns the smallest of these candidates that is as good as the best of them, and the greatest slowdown that counts as such:
+/// The smallest of these candidates that is as good as the best of them, and the greatest slowdown that counts as such:
 /// the best one's and what the size lets it lose. A smaller one within the noise of the difference is as good too.
 fn smallest(
     candidates: &[Candidate<'_>],
@@ -434,7 +434,7 @@ fn smallest(
     (chosen, limit.max(over_best(mean(chosen))))
 }
 
-/// Returns the sizes of trees to try, `whole` the leaves of the largest one.
+/// The sizes of trees to try, `whole` the leaves of the largest one.
 fn sizes(plan: &TrainPlan, whole: usize) -> Vec<Option<usize>> {
     match plan.settings.max_leaves {
         Some(most) => vec![Some(most)],
@@ -454,13 +454,13 @@ enum Counted {
 }
 
 impl Counted {
-    /// Returns what counts where sizes are compared.
+    /// The figure by which sizes are compared.
     fn by(plan: &TrainPlan) -> Self {
         if plan.counts_asking() { Self::WithAsking } else { Self::Picks }
     }
 }
 
-/// Returns the costs by the objective where choices that save at least `margin` are taken.
+/// The costs by the objective where choices that save at least `margin` are taken.
 fn costs(
     held_out: &[JudgedInput],
     table: &Table,
@@ -481,7 +481,7 @@ fn costs(
     held_out.iter().map(cost).collect()
 }
 
-/// Returns how much each decision's cost counts.
+/// The weight of each decision's cost.
 fn weights(dataset: &Dataset, held_out: &[JudgedInput]) -> Vec<f64> {
     held_out.iter().map(|held_out| dataset.table.learned_weight(held_out.input)).collect()
 }

@@ -30,7 +30,7 @@ fn as_words<S: serde::Serializer>(shared: &Shared, serializer: S) -> Result<S::O
 /// The quantiles of a loss.
 const TAILS: [f64; 2] = [0.025, 0.975];
 
-/// Returns the range of the weighted mean cost over draws of as many groups. The upper end draws from one group more, on which the
+/// The range of the weighted mean cost over draws of as many groups. The upper end draws from one group more, on which the
 /// heuristic errs as much as it or the fallback errs on any: where 5 % of all files are slow, the 24 of a log are all quick in 3 of 10 logs.
 pub fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64]) -> Range {
     let terms = |costs: &[f64]| -> Vec<Term> {

@@ -49,7 +49,7 @@ pub struct View {
 }
 
 impl View {
-    /// Returns the features as a fit to these inputs sees them, with a cost formula if it stands on one.
+    /// The features as a fit to these inputs sees them, with a cost formula if it stands on one.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32], is_on_formula: bool) -> Self {
         let formula = if is_on_formula { cost_formula::fit(dataset, inputs).map(Arc::new) } else { None };
         let found = search::derived::with_found(dataset, inputs, plan.seed).map(|found| match plan.size {
@@ -69,14 +69,14 @@ impl View {
         }
     }
 
-    /// Returns what the formula leaves of the times, by row.
+    /// The part of the times that the formula leaves, by row.
     fn residuals(&self, dataset: &Dataset, steepness: f64) -> Option<Residuals> {
         let formula = self.formula.as_ref()?;
         let residuals = |&input: &u32| cost_formula::residuals(dataset, formula, input, steepness);
         Some(self.inputs.iter().map(residuals).collect())
     }
 
-    /// Returns the rows to learn from.
+    /// The rows to learn from.
     pub fn rows(&self) -> FitRows<'_> {
         FitRows { columns: &self.ranked.columns, inputs: &self.inputs }
     }
@@ -131,7 +131,7 @@ impl Recipe<'_> {
         recipe.model(&fitted, self.dataset.fallback(inputs), margin)
     }
 
-    /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.
+    /// The costs that trees learn from these inputs: the costs, with the promise's penalty if there is one.
     fn costs(&self, inputs: &[u32]) -> Costs {
         let (costs, fallback) = (Costs::new(&self.dataset.table, None), self.dataset.fallback(inputs));
         match self.plan.promises() {
@@ -140,7 +140,7 @@ impl Recipe<'_> {
         }
     }
 
-    /// Returns the tree behind one cheap question, where asking takes time and that saves some.
+    /// The tree behind one cheap question, where asking takes time and that saves some.
     fn cheap_first(&self, view: &View, costs: &Costs, tree: FittedEnsemble) -> FittedEnsemble {
         let call_site = &self.plan.call_site;
         if call_site.is_free() || tree.tree.leaves() < 2 {
@@ -161,14 +161,14 @@ impl Recipe<'_> {
         }
     }
 
-    /// Returns the prices of the paths of a tree.
+    /// The prices of the paths of a tree.
     fn path_price<'p>(&'p self, view: &'p View, fitted: &FittedEnsemble) -> PathPrice<'p> {
         let used = Footprint::of_fitted(fitted, &view.features, &view.rows());
         let fallback = self.dataset.fallback(&view.inputs);
         PathPrice { dataset: self.dataset, plan: self.plan, fallback, used }
     }
 
-    /// Returns the same ensemble with a tree of at most `most` leaves, without the splits that cost more than they save.
+    /// The same ensemble with a tree of at most `most` leaves, without the splits that cost more than they save.
     pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
         let (view, ensemble) = (&fitted.view, &fitted.ensemble);
         // Boosted trees and formulas are asked on every path, so no split costs anything.
@@ -181,13 +181,13 @@ impl Recipe<'_> {
         Fitted { view: view.clone(), ensemble }
     }
 
-    /// Returns the decisions of a model on these inputs of the table to learn from.
+    /// The decisions of a model on these inputs of the table to learn from.
     pub fn decide(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
         let (dataset, call_site) = (self.dataset, &self.plan.call_site);
         decisions::decide(model, dataset.features.base(), &dataset.table, inputs, call_site)
     }
 
-    /// Returns the model of an ensemble, without its record. Choices that save less than `margin` are not allowed.
+    /// The model of an ensemble, without its record. Choices that save less than `margin` are not allowed.
     pub fn model(&self, fitted: &Fitted, fallback: ChoiceId, margin: f64) -> Model {
         let Self { dataset, plan, .. } = self;
         let Fitted { view, ensemble } = fitted;
@@ -269,7 +269,7 @@ struct PathPrice<'a> {
 }
 
 impl PathPrice<'_> {
-    /// Returns the cost of a path. One that breaks the promise by itself pays the promise's penalty.
+    /// The cost of a path. One that breaks the promise by itself pays the promise's penalty.
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
         let (table, overhead) = (&self.dataset.table, self.plan.call_site.overhead(&self.used, parts));
         let base = table.time(input, self.fallback, self.fallback);
@@ -278,7 +278,7 @@ impl PathPrice<'_> {
         added + if breaks { PENALTY } else { 0.0 }
     }
 
-    /// Returns the cost of the path to a node behind `further` comparisons.
+    /// The cost of the path to a node behind `further` comparisons.
     fn path(&self, node: usize, input: u32, further: f64) -> f64 {
         let parts = self.used.paths[node];
         if parts.splits + further == 0.0 {

@@ -4,7 +4,7 @@ pub mod page;
 pub mod sizes;
 pub mod summary;
 
-/// Returns a slowdown as the time lost.
+/// A slowdown as the time lost.
 fn loss(slowdown: f64) -> String {
     if slowdown.is_nan() {
         return "an unknown share".to_owned();
@@ -12,7 +12,7 @@ fn loss(slowdown: f64) -> String {
     format!("{:.2} %", (slowdown - 1.0) * 100.0)
 }
 
-/// Returns a share in percent, with at most two digits behind the point.
+/// A share in percent, with at most two digits behind the point.
 fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 1e2
 }

@@ -9,7 +9,7 @@ use crate::params::Size;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
 
-/// Returns one line for each size, an arrow at the taken one: what it loses and gains with its decisions, and the mean time of one.
+/// One line for each size, an arrow at the taken one: what it loses and gains with its decisions, and the mean time of one.
 pub fn sizes(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, .. } = &trained.ladder;
     let by =
@@ -38,7 +38,7 @@ pub fn sizes(trained: &TrainedModel) -> String {
     text
 }
 
-/// Returns the size that is taken, and why.
+/// The size that is taken, and why.
 pub fn taken(trained: &TrainedModel) -> String {
     let Ladder { rungs, chosen, accepted, .. } = &trained.ladder;
     let rung = &rungs[*chosen];
@@ -83,7 +83,7 @@ pub fn taken(trained: &TrainedModel) -> String {
     format!("Size: {} ({}{reading}){why}.\n", name(&shipped), decision(trained, &shipped))
 }
 
-/// Returns the mean time that a run waits for a decision, the features included.
+/// The mean time that a run waits for a decision, the features included.
 fn decision(trained: &TrainedModel, rung: &Rung) -> String {
     let whole = trained.plan.call_site.runs_per_decision.map_or("a decision", |_| "of a run");
     match rung.asking_ms {
@@ -95,7 +95,7 @@ fn decision(trained: &TrainedModel, rung: &Rung) -> String {
     }
 }
 
-/// Returns microseconds with two digits.
+/// Microseconds with two digits.
 fn microseconds(us: f64) -> String {
     match us {
         us if us < 1.0 => format!("{:.0} ns", us * 1e3),
@@ -104,7 +104,7 @@ fn microseconds(us: f64) -> String {
     }
 }
 
-/// Returns the size in words.
+/// The size in words.
 fn name(rung: &Rung) -> String {
     match (rung.boosted_trees, rung.leaves) {
         (0, 1) if rung.on_formula => "a formula".to_owned(),

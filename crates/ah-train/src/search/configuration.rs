@@ -19,22 +19,22 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Returns the configuration of a plan, without boosted trees.
+    /// The configuration of a plan, without boosted trees.
     pub fn new(plan: &TrainPlan) -> Self {
         Self::of((plan.learner.row().new)(plan.max_depth, plan.min_samples_leaf))
     }
 
-    /// Returns a learner by itself.
+    /// A learner by itself.
     pub fn of(learner: Arc<dyn Learner>) -> Self {
         Self { learner, boost: None, on_formula: false }
     }
 
-    /// Returns the same on a cost formula.
+    /// The same on a cost formula.
     pub fn on_formula(self) -> Self {
         Self { on_formula: true, ..self }
     }
 
-    /// Returns the record of all parameters.
+    /// The record of all parameters.
     pub fn record(&self) -> Value {
         json!({ "learner": format!("{:?}", self.learner), "boost": self.boost, "on_formula": self.on_formula })
     }

@@ -44,7 +44,7 @@ const SHARE: f64 = 0.5;
 /// Logs with more features than this know their inputs: of formulas over so many, some win by chance.
 const MAX_LOGGED: usize = 32;
 
-/// Returns the dataset with the derived features that are found for these inputs, where its optimization declares none.
+/// The dataset with the derived features that are found for these inputs, where its optimization declares none.
 pub fn with_found(dataset: &Dataset, training: &[u32], seed: u64) -> Option<Dataset> {
     let is_worth_it = dataset.ad_hoc && dataset.features.base().len() <= MAX_LOGGED;
     is_worth_it.then(|| dataset.clone().with_derived(find(dataset, training, seed)))
@@ -96,7 +96,7 @@ struct Tournament<'a> {
 }
 
 impl Tournament<'_> {
-    /// Returns the parts of formulas: the whole features that help most, and the sizes that the
+    /// The parts of formulas: the whole features that help most, and the sizes that the
     /// choices' names hold.
     fn vocabulary(&self) -> Vocabulary {
         let (columns, values) = self.columns(&[]);
@@ -126,12 +126,12 @@ impl Tournament<'_> {
         }
     }
 
-    /// Returns whether a logged feature has this formula's name: the log computes it already.
+    /// Whether a logged feature has this formula's name: the log computes it already.
     fn is_logged(&self, formula: &Formula) -> bool {
         self.logged.all().slot(&formula.derived(&self.names).name).is_some()
     }
 
-    /// Returns the logged features with these further ones.
+    /// The logged features with these further ones.
     fn features(&self, derived: &[DerivedFeature]) -> Features {
         let given = self.logged.derived().iter().map(|(derived, _)| derived);
         let derived: Vec<DerivedFeature> = given.chain(derived).cloned().collect();
@@ -139,7 +139,7 @@ impl Tournament<'_> {
             .expect("formulas are sound, and their names differ from each other and from logged ones")
     }
 
-    /// Returns the columns and values of the logged features and these formulas.
+    /// The columns and values of the logged features and these formulas.
     fn columns(&self, formulas: &[Formula]) -> (Columns, FeatureValues) {
         let derived: Vec<DerivedFeature> = formulas.iter().map(|f| f.derived(&self.names)).collect();
         let features = self.features(&derived);
@@ -148,7 +148,7 @@ impl Tournament<'_> {
         (RankedFeatures::new(&values, &all, MAX_BINS, &self.targets).columns, values)
     }
 
-    /// Returns the best of these formulas that gain anything, the best first.
+    /// The best of these formulas that gain anything, the best first.
     fn best(&self, formulas: &[Formula], stage: u64) -> Vec<Formula> {
         let (columns, values) = self.columns(formulas);
         let first = self.logged.all().len();
@@ -176,7 +176,7 @@ impl Tournament<'_> {
         Vec::new()
     }
 
-    /// Returns, by slot, how much the splits of each feature lower the cost on inputs that did not
+    /// The amount, by slot, by which the splits of each feature lower the cost on inputs that did not
     /// grow them, summed over `trees` trees with this share of the columns.
     fn gains(&self, columns: &Columns, slots: usize, share: f64, trees: usize, stream: u64) -> Vec<f64> {
         let gains = |tree: usize| {

@@ -19,7 +19,7 @@ use crate::plan::{SEARCH_FOLDS, TrainPlan};
 /// A feature that adds less than this to the mean cost is never left out.
 const LEAST: f64 = 1e-4;
 
-/// Returns the slots of the logged features that cost more than they gain.
+/// The slots of the logged features that cost more than they gain.
 pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32]) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
     if !plan.counts_asking() {
@@ -59,7 +59,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     left_out
 }
 
-/// Returns the weighted cost of each held-out input by trees without these features, with the decision and the features that
+/// The weighted cost of each held-out input by trees without these features, with the decision and the features that
 /// they use.
 fn net_losses(
     dataset: &Dataset,

@@ -19,7 +19,7 @@ pub use configuration::Configuration;
 pub use cross_validation::Fold;
 pub use portfolio::Portfolio;
 
-/// Returns the configuration to learn with: the plan's, or one leaf where features that nobody declared explain no more than noise
+/// The configuration to learn with: the plan's, or one leaf where features that nobody declared explain no more than noise
 /// would.
 ///
 /// Learns from the plain costs and judges by them, also where the heuristic gives a promise. With the promise's penalty

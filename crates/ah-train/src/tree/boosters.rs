@@ -28,7 +28,7 @@ pub struct Booster {
 }
 
 impl Booster {
-    /// Returns trees of at most [`BOOSTER_LEAVES`] leaves whose rows add up to those of this one. Each has some neighbouring leaves,
+    /// Trees of at most [`BOOSTER_LEAVES`] leaves whose rows add up to those of this one. Each has some neighbouring leaves,
     /// and rows of zeros in the place of the others: 400 leaves become 8 trees.
     pub fn parts(self) -> Vec<Self> {
         let Self { splits, rows } = self;
@@ -59,14 +59,14 @@ impl Booster {
     }
 }
 
-/// Returns the number of a row that comes nearest to a value, in this unit.
+/// The number of a row that comes nearest to a value, in this unit.
 pub fn nearest(value: f64, unit: f64) -> i8 {
     let [least, most] = [ROW_NUMBERS.start(), ROW_NUMBERS.end()].map(|number| f64::from(*number));
     (value / unit).round().clamp(least, most) as i8
 }
 
 impl Boosters {
-    /// Returns the boosters of a model.
+    /// The boosters of a model.
     pub fn in_model(&self, columns: &Columns) -> Vec<ScoreTree> {
         let row = |tree: &Booster, at: usize| tree.rows[at * self.row_length..][..self.row_length].into();
         self.trees.iter().map(|tree| columns.in_model(&tree.splits, |at| row(tree, at))).collect()

@@ -16,7 +16,7 @@ struct Question {
     leaf_is_left: bool,
 }
 
-/// Returns the tree behind the question that saves most over these rows, with a leaf of at least `least` rows; `None` if none
+/// The tree behind the question that saves most over these rows, with a leaf of at least `least` rows; `None` if none
 /// saves anything. `is_cheap` are the columns that may be asked. In costs of the objective, an input pays for asking `of_leaf` in the
 /// new leaf, and `of_path` on the path to a node of the old tree, behind further comparisons.
 pub fn cheap_first(
@@ -84,7 +84,7 @@ pub fn cheap_first(
     best.1.map(|question| behind_question(&fitted.tree, rows, &question))
 }
 
-/// Returns the question with the old tree on the other side, without its splits that no row needs there.
+/// The question with the old tree on the other side, without its splits that no row needs there.
 fn behind_question(old: &Tree, rows: &FitRows<'_>, question: &Question) -> Tree {
     let is_left = |split: &Node, input: u32| {
         rows.columns.all[split.column as usize].codes[input as usize] <= split.limit

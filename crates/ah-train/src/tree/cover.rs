@@ -30,7 +30,7 @@ struct Row {
 }
 
 impl<'a> Cover<'a> {
-    /// Returns the empty set for inputs with these weights and costs.
+    /// The empty set for inputs with these weights and costs.
     pub fn new(table: &'a Table, rows: impl Iterator<Item = (u32, f64, f64)>) -> Self {
         let row = |(input, weight, cost): (u32, f64, f64)| Row {
             input,
@@ -48,7 +48,7 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// Returns, by choice, how much it would lower the total cost.
+    /// The amount, by choice, by which it would lower the total cost.
     pub fn gains(&self) -> Vec<f64> {
         let mut gains = vec![0.0; self.table.choices.len()];
         for Row { input, weight, cost } in &self.rows {
@@ -60,7 +60,7 @@ impl<'a> Cover<'a> {
         gains
     }
 
-    /// Returns the mean cost of the best choice so far.
+    /// The mean cost of the best choice so far.
     pub fn mean_cost(&self) -> f64 {
         let total: f64 = self.rows.iter().map(|row| row.weight).sum();
         self.rows.iter().map(|row| row.weight * row.cost).sum::<f64>() / total.max(f64::MIN_POSITIVE)

@@ -27,35 +27,35 @@ pub struct FittedEnsemble {
 }
 
 impl FittedEnsemble {
-    /// Returns a tree without boosters.
+    /// A tree without boosters.
     pub fn new(tree: Tree, scores: Scores) -> Self {
         Self { tree, scores, boosters: Boosters::default(), formula: None }
     }
 
-    /// Returns true if boosters add to the scores.
+    /// Whether boosters add to the scores.
     pub fn is_boosted(&self) -> bool {
         !self.boosters.trees.is_empty()
     }
 
-    /// Returns true if boosters or a formula change the order of a leaf.
+    /// Whether boosters or a formula change the order of a leaf.
     pub fn reorders(&self) -> bool {
         self.is_boosted() || self.formula.is_some()
     }
 
-    /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside
+    /// The inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside
     /// boosters or on a formula those that reach the nearest node above with enough of them.
     pub fn members(&self, rows: &FitRows<'_>) -> Vec<Vec<u32>> {
         members(&self.tree, rows, if self.reorders() { EVIDENCE } else { 1 })
     }
 
-    /// Returns the tree with only the splits where `keep` is true, without boosters.
+    /// The tree with only the splits where `keep` is true, without boosters.
     pub fn part(&self, keep: impl Fn(usize) -> bool) -> Self {
         let (tree, old) = self.tree.part(keep);
         Self::new(tree, self.scores.of_nodes(&old))
     }
 }
 
-/// Returns the inputs that reach each node, in the order of the rows. A node that fewer than `least` reach has those of the nearest
+/// The inputs that reach each node, in the order of the rows. A node that fewer than `least` reach has those of the nearest
 /// node above with at least `least`.
 pub fn members(tree: &Tree, rows: &FitRows<'_>, least: usize) -> Vec<Vec<u32>> {
     let mut members = vec![Vec::new(); tree.nodes.len()];

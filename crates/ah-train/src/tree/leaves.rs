@@ -9,7 +9,7 @@ use super::cover;
 use super::fitted::{FittedEnsemble, members};
 use crate::data::{FitRows, Table};
 
-/// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
+/// The tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 pub fn tree(
     fitted: &FittedEnsemble,
     table: &Table,
@@ -52,7 +52,7 @@ pub struct RankingPolicy {
     pub eligible: BTreeMap<ChoiceId, Precondition>,
 }
 
-/// Returns, by choice, whether training measured it on enough inputs; and the choice that ends a ranking: the fallback, where
+/// Whether, by choice, training measured it on enough inputs; and the choice that ends a ranking: the fallback, where
 /// every input can run it. A choice behind it is never taken.
 fn rankable(
     table: &Table,
@@ -70,7 +70,7 @@ fn rankable(
     (rankable, (always && !reorders && policy.at_least == 0).then_some(fallback))
 }
 
-/// Returns the number with this many significant digits: more mean nothing, and would double the size of a model.
+/// The number with this many significant digits: more mean nothing, and would double the size of a model.
 fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
@@ -86,7 +86,7 @@ struct ChoiceStatistics {
     worst_over_fallback: f64,
 }
 
-/// Returns a leaf with the evidence of `members`. A choice is expected by `own`: the evidence may come from inputs beyond the
+/// A leaf with the evidence of `members`. A choice is expected by `own`: the evidence may come from inputs beyond the
 /// leaf, on which other choices are offered.
 fn leaf(
     table: &Table,

@@ -9,7 +9,7 @@ use ah_joint::growth::Tree;
 use super::fitted::FittedEnsemble;
 use crate::data::{COST_ONE, Costs, FitRows};
 
-/// Returns the tree of at most `most` leaves that costs least by the rows that it was learned from, so without the splits that cost
+/// The tree of at most `most` leaves that costs least by the rows that it was learned from, so without the splits that cost
 /// more than they save. `asking` is what the path to a node adds to the cost of an input.
 pub fn pruned(
     fitted: &FittedEnsemble,
@@ -26,7 +26,7 @@ pub fn pruned(
     fitted.part(|node| is_split[node])
 }
 
-/// Returns, by node, whether its subtree costs at most what the node would as a leaf, the same being done below.
+/// Whether, by node, its subtree costs at most what the node would as a leaf, the same being done below.
 fn that_pay(tree: &Tree, as_leaf: &[i64]) -> Vec<bool> {
     let (mut least, mut is_split) = (as_leaf.to_vec(), vec![false; as_leaf.len()]);
     // Children come behind their parents.
@@ -39,7 +39,7 @@ fn that_pay(tree: &Tree, as_leaf: &[i64]) -> Vec<bool> {
     is_split
 }
 
-/// Returns, by node, whether it is split in the tree of at most `most` leaves that costs least, of equal ones in one of fewest leaves.
+/// Whether, by node, it is split in the tree of at most `most` leaves that costs least, of equal ones in one of fewest leaves.
 fn best_of_size(tree: &Tree, as_leaf: &[i64], most: usize) -> Vec<bool> {
     // By node and number of leaves, from 1 on: the least cost with at most so many.
     let mut least: Vec<Vec<i64>> = as_leaf.iter().map(|cost| vec![*cost]).collect();
@@ -68,13 +68,13 @@ fn best_of_size(tree: &Tree, as_leaf: &[i64], most: usize) -> Vec<bool> {
     is_split
 }
 
-/// Returns the ways to share `leaves` leaves, by the number of those on the left, with the least cost of each.
+/// The ways to share `leaves` leaves, by the number of those on the left, with the least cost of each.
 fn ways<'a>(left: &'a [i64], right: &'a [i64], leaves: usize) -> impl Iterator<Item = (usize, i64)> + 'a {
     let shares = leaves.saturating_sub(right.len()).max(1)..=left.len().min(leaves - 1);
     shares.map(move |on_left| (on_left, left[on_left - 1] + right[leaves - on_left - 1]))
 }
 
-/// Returns what each node would cost if it were a leaf.
+/// The cost of each node if it were a leaf.
 fn costs_as_leaf(
     fitted: &FittedEnsemble,
     rows: &FitRows<'_>,

@@ -48,7 +48,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Returns the scores of every node from the rows that reach it. A parent's counts at most `most_worse` above the node's mean.
+    /// The scores of every node from the rows that reach it. A parent's counts at most `most_worse` above the node's mean.
     pub fn new(tree: &Tree, rows: &FitRows<'_>, targets: &Costs, shrinkage: f64, most_worse: f64) -> Self {
         let choices = targets.choices;
         let mut sums = vec![Sum::default(); tree.nodes.len() * choices];
@@ -100,7 +100,7 @@ impl Scores {
         Self { choices, scores }
     }
 
-    /// Returns these scores without the choices of each node that none of these inputs of the node measured.
+    /// These scores without the choices of each node that none of these inputs of the node measured.
     pub fn measured_by(&self, members: &[Vec<u32>], targets: &Costs) -> Self {
         let mut result = self.clone();
         for (scores, members) in result.scores.chunks_exact_mut(self.choices).zip(members) {
@@ -112,24 +112,24 @@ impl Scores {
         result
     }
 
-    /// Returns the scores of all rows for each of `nodes` nodes.
+    /// The scores of all rows for each of `nodes` nodes.
     pub fn constant(rows: &FitRows<'_>, targets: &Costs, nodes: usize) -> Self {
         let root = Self::new(&Tree::default(), rows, targets, 0.0, MOST_WORSE);
         Self { choices: root.choices, scores: root.scores.repeat(nodes) }
     }
 
-    /// Returns the scores of a node, by choice.
+    /// The scores of a node, by choice.
     pub fn node(&self, node: usize) -> &[f64] {
         &self.scores[node * self.choices..][..self.choices]
     }
 
-    /// Returns the scores of these nodes, in this order.
+    /// The scores of these nodes, in this order.
     pub fn of_nodes(&self, nodes: &[usize]) -> Self {
         let scores = nodes.iter().flat_map(|&node| self.node(node)).copied().collect();
         Self { choices: self.choices, scores }
     }
 
-    /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with the least score, of
+    /// The cost of the choice that a node picks for an input: of the measured choices the one with the least score, of
     /// equals the first. Where it ranks none of these, it is that of the slowest one: nothing better is known.
     pub fn cost(&self, node: usize, targets: &Costs, input: u32) -> u32 {
         let scores = self.node(node);
@@ -143,19 +143,19 @@ impl Scores {
         best.1.unwrap_or_else(|| targets.of(input).iter().map(|cost| cost.cost).max().unwrap_or(0))
     }
 
-    /// Returns factors of the costs of a formula, from what each node adds to their logarithms to base 2. `doublings` has a number for
+    /// Factors of the costs of a formula, from what each node adds to their logarithms to base 2. `doublings` has a number for
     /// each choice, node after node.
     pub fn factors(choices: usize, doublings: Vec<f64>) -> Self {
         Self { choices, scores: doublings.into_iter().map(f64::exp2).collect() }
     }
 
-    /// Returns the same scores divided by `scale`.
+    /// The same scores divided by `scale`.
     pub fn over(mut self, scale: f64) -> Self {
         self.scores.iter_mut().for_each(|score| *score /= scale);
         self
     }
 
-    /// Returns the choices that a node ranks, best first.
+    /// The choices that a node ranks, best first.
     pub fn ranking(&self, node: usize) -> Vec<(ChoiceId, f64)> {
         let ids = (0_u32..).map(ChoiceId);
         let ranked = ids.zip(self.node(node).iter().copied()).filter(|(_, score)| score.is_finite());

@@ -83,23 +83,23 @@ pub struct Irregularities {
 const GROUP_OF_INPUTS: usize = 3;
 
 impl Log {
-    /// Returns the context of an input.
+    /// The context of an input.
     pub fn context(&self, input: usize) -> Context {
         let names = self.schema.features().iter().map(|f| f.name.as_str());
         names.zip(self.inputs[input].values.iter().cloned()).collect()
     }
 
-    /// Returns the id of the choice with this name.
+    /// The id of the choice with this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         ChoiceId::find(&self.choices, name)
     }
 
-    /// Returns the name of a choice.
+    /// The name of a choice.
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]
     }
 
-    /// Returns a sentence about groups of choices that no input connects, as of two logs with other choices: nothing says which group is
+    /// A sentence about groups of choices that no input connects, as of two logs with other choices: nothing says which group is
     /// faster. A corrupt row is no group, and nor is a log of winners.
     pub fn unconnected(&self) -> Option<String> {
         // By choice, another one of its group; a group's first choice has itself.

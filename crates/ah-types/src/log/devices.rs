@@ -33,28 +33,28 @@ impl LoggedDevice {
         Self { names: vec![name], features }
     }
 
-    /// Returns the name, or all names.
+    /// The name, or all names.
     pub fn name(&self) -> String {
         self.names.join(" or ")
     }
 
-    /// Returns whether these are several devices.
+    /// Whether these are several devices.
     pub fn is_several(&self) -> bool {
         self.names.len() > 1
     }
 
-    /// Returns a feature, if it is known.
+    /// A feature, if it is known.
     pub fn feature(&self, name: &str) -> Option<f64> {
         self.features.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// Returns the values of these features.
+    /// The values of these features.
     pub(super) fn values(&self, names: &[&str]) -> Vec<Value> {
         names.iter().filter_map(|name| self.feature(name)).map(Value::Number).collect()
     }
 }
 
-/// Returns whether logs with this metadata may be merged as those of several devices: all but the device agrees.
+/// Whether logs with this metadata may be merged as those of several devices: all but the device agrees.
 pub(super) fn differ_by_device(first: &Metadata, other: &Metadata) -> bool {
     const KEYS: [&str; 5] =
         ["choices", "device_capa", "shared_memory", "autoheuristic_rs", "autoheuristic_rs.seed"];
@@ -62,7 +62,7 @@ pub(super) fn differ_by_device(first: &Metadata, other: &Metadata) -> bool {
     differences(first, other).iter().all(|difference| is_of_device(&difference.key))
 }
 
-/// Returns the features of devices to add to the inputs: wanted ones, else those in which the devices differ, if each
+/// The features of devices to add to the inputs: wanted ones, else those in which the devices differ, if each
 /// device has them and the log does not.
 pub(super) fn names(wanted: &[&str], devices: &[LoggedDevice], logged: &Schema) -> Vec<&'static str> {
     let differ = |name: &str| devices.iter().any(|device| device.feature(name) != devices[0].feature(name));
@@ -84,7 +84,7 @@ pub(super) fn extend(schema: &mut Schema, metadata: &mut Metadata, names: &[&str
     }
 }
 
-/// Returns the devices, each once, and those that agree in these features as one.
+/// The devices, each once, and those that agree in these features as one.
 pub(super) fn distinguishable(devices: &[LoggedDevice], names: &[&str]) -> Vec<LoggedDevice> {
     let mut found: Vec<LoggedDevice> = Vec::new();
     for (at, device) in devices.iter().enumerate() {

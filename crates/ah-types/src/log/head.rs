@@ -66,7 +66,7 @@ fn read_metadata(line: &[u8]) -> Result<Metadata, Fault> {
     })
 }
 
-/// Returns the names of all columns in order, and the schema of the features among them: all features of the metadata,
+/// The names of all columns in order, and the schema of the features among them: all features of the metadata,
 /// choice and feedback, each once.
 fn read_columns(
     line: &[u8],

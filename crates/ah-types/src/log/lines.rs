@@ -45,7 +45,7 @@ impl<R: Read> Lines<R> {
         Self { reader: BufReader::with_capacity(BLOCK, hashed), text: Vec::new(), line: 0, terminated: true }
     }
 
-    /// Returns the next line with its number.
+    /// The next line with its number.
     pub(super) fn next(&mut self) -> std::io::Result<Option<(u64, &[u8])>> {
         self.text.clear();
         self.line += 1;
@@ -66,7 +66,7 @@ impl<R: Read> Lines<R> {
         Ok(Some((self.line, line.strip_suffix(b"\r").unwrap_or(line))))
     }
 
-    /// Returns BLAKE3 of all bytes, in hex, behind the last line; empty without the feature `hash`.
+    /// BLAKE3 of all bytes, in hex, behind the last line; empty without the feature `hash`.
     pub(super) fn hash(&self) -> String {
         #[cfg(feature = "hash")]
         return self.reader.get_ref().digest.finalize().to_hex().to_string();
@@ -75,7 +75,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Returns a line, or a part of one, in quotes for an error message.
+/// A line, or a part of one, in quotes for an error message.
 pub(super) fn shown(bytes: &[u8]) -> String {
     if bytes.is_empty() { "nothing".to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
 }

@@ -50,7 +50,7 @@ impl Merger {
         Value::Category(new)
     }
 
-    /// Returns the number of the input with these values.
+    /// The number of the input with these values.
     pub(super) fn input(&mut self, values: Vec<Value>) -> u32 {
         let entry = self.inputs.entry(input_text(&values).into());
         let number = count(entry.index());
@@ -58,7 +58,7 @@ impl Merger {
         number
     }
 
-    /// Returns the number of the choice of this name.
+    /// The number of the choice of this name.
     pub(super) fn choice(&mut self, name: &str) -> u32 {
         let known = self.choices.get_index_of(name.as_bytes());
         count(known.unwrap_or_else(|| self.choices.insert_full(name.as_bytes().into()).0))

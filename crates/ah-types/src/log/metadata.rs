@@ -97,7 +97,7 @@ fn log_format() -> u32 {
 }
 
 impl Metadata {
-    /// Returns the metadata of a new log.
+    /// The metadata of a new log.
     pub fn new(name: &str, schema: &Schema, choices: Vec<String>, collection: Collection) -> Self {
         let names = |kind| schema.names(kind).map(str::to_owned).collect();
         let integers = schema.features().iter().filter(|feature| feature.integer);
@@ -113,12 +113,12 @@ impl Metadata {
         }
     }
 
-    /// Returns the device, if the log has it.
+    /// The device, if the log has it.
     pub fn device(&self) -> Option<&Device> {
         self.collection.as_ref()?.device.as_ref()
     }
 
-    /// Returns the imported rates whose amounts the log does not know.
+    /// The imported rates whose amounts the log does not know.
     pub fn rates(&self) -> Option<&str> {
         self.collection.as_ref()?.rates.as_deref()
     }
@@ -129,13 +129,13 @@ impl Metadata {
         self.collection.as_ref().is_some_and(says)
     }
 
-    /// Returns the feature of this name.
+    /// The feature of this name.
     pub(super) fn feature(&self, name: &str, kind: FeatureKind) -> Feature {
         let integer = self.collection.as_ref().is_some_and(|c| c.integer_features.iter().any(|n| n == name));
         Feature { kind, integer: integer && kind == FeatureKind::Numerical, ..Feature::numerical(name) }
     }
 
-    /// Returns the kind of each feature by its name.
+    /// The kind of each feature by its name.
     ///
     /// # Errors
     /// What is wrong with a name that occurs twice, or that is the name of another column.
@@ -175,7 +175,7 @@ const FREE: [&str; 6] = [
 /// Keys that only one side may have: a program may add its own timings to a log of ah-collect.
 const ONE_SIDED: [&str; 3] = ["choices", "autoheuristic_rs.fallback", "autoheuristic_rs.timing"];
 
-/// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
+/// Each key whose value differs. Lists of features count as sets (the header has the order). The
 /// version of the tool, the day, which features are integers, and the times of features and decisions do not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let json = |m: &Metadata| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ah_model::{Context, Feature, Schema, Value};
 
-/// Returns the field as it appears in a row: quoted if necessary (RFC 4180).
+/// The field as it appears in a row: quoted if necessary (RFC 4180).
 pub fn quote(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
@@ -13,7 +13,7 @@ pub fn quote(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text of an input: its values as a log has them, joined by commas. Equal values have equal texts, however a log
+/// The text of an input: its values as a log has them, joined by commas. Equal values have equal texts, however a log
 /// writes them: `64` and `64.0` are one input.
 pub fn input_text(values: &[Value]) -> String {
     let text = |value: &Value| match value {
@@ -24,7 +24,7 @@ pub fn input_text(values: &[Value]) -> String {
     values.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the context's features as one row of a log, joined by commas, in the order of `schema`: the key of an input.
+/// The context's features as one row of a log, joined by commas, in the order of `schema`: the key of an input.
 ///
 /// A feature that the context lacks stays empty, and so does a number that is undefined.
 pub fn context_text(context: &Context, schema: &Schema) -> String {

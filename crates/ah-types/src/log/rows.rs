@@ -73,7 +73,7 @@ impl RowReader {
         Some(Sample { input, choice: ChoiceId(choice), feedback })
     }
 
-    /// Returns the length of the prefix of a row without quotes: the features, with the comma behind them.
+    /// The length of the prefix of a row without quotes: the features, with the comma behind them.
     fn prefix_of(&self, line: &[u8]) -> Option<usize> {
         if !self.prefixed || memchr::memchr(b'"', line).is_some() {
             return None;

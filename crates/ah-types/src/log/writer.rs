@@ -126,7 +126,7 @@ impl LogWriter {
         })
     }
 
-    /// Returns the features in the order of the log's header.
+    /// The features in the order of the log's header.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }

@@ -70,19 +70,19 @@ pub struct DevicePrecondition {
 }
 
 impl Optimization {
-    /// Returns an optimization that is only known from a log: its features and fallback, without derived
+    /// An optimization that is only known from a log: its features and fallback, without derived
     /// features and precondition.
     pub fn from_log(metadata: &Metadata, schema: &Schema) -> Self {
         let fallback = metadata.collection.as_ref().map(|c| c.fallback.clone()).unwrap_or_default();
         Self { features: schema.features().to_vec(), fallback, ..Self::new(&metadata.name) }
     }
 
-    /// Returns an optimization of this name, without features, fallback or rules.
+    /// An optimization of this name, without features, fallback or rules.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
-    /// Returns the logged features as a schema.
+    /// The logged features as a schema.
     ///
     /// # Errors
     /// [`Error::Invalid`] when two share a name.
@@ -91,7 +91,7 @@ impl Optimization {
             .map_err(|e| Error::Invalid(format!("optimization {}: {e}", quoted(&self.name))))
     }
 
-    /// Returns the derived features that a log with this schema allows, and the names of those left out
+    /// The derived features that a log with this schema allows, and the names of those left out
     /// because the log lacks a feature that they use. A derived feature whose name the log has is dropped
     /// silently: the log has its values.
     pub fn derived_for(&self, schema: &Schema) -> (Vec<DerivedFeature>, Vec<String>) {
@@ -116,7 +116,7 @@ impl Optimization {
         (kept, left_out)
     }
 
-    /// Returns the precondition for logs with this metadata.
+    /// The precondition for logs with this metadata.
     pub fn precondition_for(&self, metadata: &Metadata) -> Option<&str> {
         let matches = |p: &&DevicePrecondition| {
             p.device_capa.is_none_or(|capa| metadata.device_capa == capa)
@@ -125,7 +125,7 @@ impl Optimization {
         self.preconditions.iter().find(matches).map(|p| p.expression.as_str())
     }
 
-    /// Returns the first fallback that is among `choices`.
+    /// The first fallback that is among `choices`.
     pub fn fallback_among<'a>(&'a self, choices: &[impl AsRef<str>]) -> Option<&'a str> {
         self.fallback.iter().map(String::as_str).find(|f| choices.iter().any(|c| c.as_ref() == *f))
     }

@@ -32,7 +32,7 @@ pub struct LogOptimization {
 }
 
 impl LogOptimization {
-    /// Returns the built-in optimization of the log's name if the log's features and choices are its own. A log of
+    /// The built-in optimization of the log's name if the log's features and choices are its own. A log of
     /// another program that has only the name in common gets an optimization of its own features and fallback.
     pub fn new(log: &Log) -> Self {
         let own = |note| Self {
@@ -55,7 +55,7 @@ impl LogOptimization {
 }
 
 impl Optimization {
-    /// Returns the features or choices of a log that are not this optimization's, in words; `None` if all are.
+    /// The features or choices of a log that are not this optimization's, in words; `None` if all are.
     fn foreign_part(&self, log: &Log) -> Option<String> {
         let declared = |logged: &Feature| {
             DEVICE_FEATURES.contains(&logged.name.as_str())
@@ -75,12 +75,12 @@ impl Optimization {
         (!choices.is_empty()).then(|| format!("the choices {}", listed(choices)))
     }
 
-    /// Returns the names of the built-in optimizations.
+    /// The names of the built-in optimizations.
     pub fn built_in_names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// Returns the built-in optimization of this name.
+    /// The built-in optimization of this name.
     ///
     /// # Errors
     /// A sentence that lists the names that exist.
@@ -105,7 +105,7 @@ impl Optimization {
         Self::parse(&Self::read_text(path)?, path)
     }
 
-    /// Returns the text of a TOML file, for readers of further tables.
+    /// The text of a TOML file, for readers of further tables.
     ///
     /// # Errors
     /// [`Error::Io`], also for a file of more than 16 MiB.
@@ -124,7 +124,7 @@ impl Optimization {
         Ok(optimization)
     }
 
-    /// Returns the error of a file that is no optimization.
+    /// The error of a file that is no optimization.
     pub fn malformed(path: &Path, message: &str) -> Error {
         Error::Invalid(format!("{}: not an optimization: {message}", path.display()))
     }

@@ -28,7 +28,7 @@ pub use ndarray;
 mod tests {
     use ndarray::{Array2, ArrayView2};
 
-    /// Returns ‖c − a · b‖ / ‖a · b‖, or ‖c‖ where the product in f64 is 0. It is NaN if either holds a NaN, so that no comparison
+    /// ‖c − a · b‖ / ‖a · b‖, or ‖c‖ where the product in f64 is 0. It is NaN if either holds a NaN, so that no comparison
     /// with a limit passes.
     pub fn relative_error(a: ArrayView2<f32>, b: ArrayView2<f32>, c: &Array2<f32>) -> f64 {
         let (mut difference, mut norm) = (0.0, 0.0);

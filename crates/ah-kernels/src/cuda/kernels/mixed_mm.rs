@@ -83,7 +83,7 @@ impl MixedMm {
         defines.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// Returns how to launch the kernel on this input.
+    /// How to launch the kernel on this input.
     pub(crate) fn launch(&self, product: &Product, gpu: &Cuda) -> Result<Launch, Failure> {
         let [m, k, n] = product.sizes();
         capability(gpu, gpu.capability.0 >= 8, "8.0")?;

@@ -110,7 +110,7 @@ impl Softmax {
         ]
     }
 
-    /// Returns how to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
+    /// How to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
     pub(crate) fn launch(&self, x: &Matrix, gpu: &Cuda) -> Result<Grid, Failure> {
         let (rows, columns) = (x.rows as u64, x.columns as u64);
         capability(gpu, gpu.capability.0 >= 8, "8.0")?;

@@ -32,7 +32,7 @@ const MAX_MIB: u64 = 16;
 pub(crate) struct Head(Value);
 
 impl Head {
-    /// Returns the head for the kernels of a decision point, which have these versions.
+    /// The head for the kernels of a decision point, which have these versions.
     pub(crate) fn new(decision: &AutoHeuristic, versions: &[String]) -> Self {
         let kernels = decision.choices().iter().zip(versions);
         let features = decision.features().features().iter();
@@ -47,7 +47,7 @@ impl Head {
         }))
     }
 
-    /// Returns the picks in the text of a file.
+    /// The picks in the text of a file.
     ///
     /// # Errors
     /// Expected and found, in words.
@@ -78,7 +78,7 @@ impl Head {
         }
     }
 
-    /// Returns the name of the file for these kernels, features and this device.
+    /// The name of the file for these kernels, features and this device.
     pub(crate) fn file_name(&self) -> String {
         let hash = ah_model::hash::fnv1a(&self.0.to_string());
         format!("{}-{hash:016x}.json", file_name(self.0["name"].as_str().unwrap_or_default()))

@@ -31,7 +31,7 @@ pub struct Bucket {
 }
 
 impl Guard {
-    /// Returns true if the value satisfies the guard.
+    /// Whether the value satisfies the guard.
     #[inline]
     pub fn holds(&self, value: Scalar<'_>) -> bool {
         match (self, value) {
@@ -42,7 +42,7 @@ impl Guard {
         }
     }
 
-    /// Returns a value that satisfies the guard.
+    /// A value that satisfies the guard.
     pub(super) fn value(&self) -> Scalar<'_> {
         match self {
             Self::Is(name) => Scalar::Category(name),
@@ -59,7 +59,7 @@ impl Guard {
         }
     }
 
-    /// Returns the guard with this feature's name, for example `512 < m <= 1024`.
+    /// The guard with this feature's name, for example `512 < m <= 1024`.
     pub fn of(&self, feature: &str) -> String {
         match self {
             Self::Is(name) => format!("{feature} == {name:?}"),

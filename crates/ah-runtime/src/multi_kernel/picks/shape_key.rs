@@ -15,7 +15,7 @@ use super::guard::{Bucket, Guard};
 /// the exponent lies above this many bits.
 const SHIFT: u32 = f64::MANTISSA_DIGITS - 1;
 
-/// Returns the bucket of this number, which must be above 0. The last one ends at infinity.
+/// The bucket of this number, which must be above 0. The last one ends at infinity.
 fn bucket(x: f64) -> Bucket {
     let octave = (x.to_bits() - 1) >> SHIFT;
     Bucket { above: f64::from_bits(octave << SHIFT), up_to: f64::from_bits((octave + 1) << SHIFT) }
@@ -32,7 +32,7 @@ pub(crate) enum Treatment {
 }
 
 impl Treatment {
-    /// Returns this slot's part of the key; `None` for an undefined value or one of the other kind.
+    /// This slot's part of the key; `None` for an undefined value or one of the other kind.
     #[inline]
     fn component(self, value: Scalar<'_>) -> Option<u64> {
         match (self, value) {
@@ -44,7 +44,7 @@ impl Treatment {
         }
     }
 
-    /// Returns the guard of a pick for this value.
+    /// The guard of a pick for this value.
     pub(super) fn guard(self, value: Scalar<'_>) -> Option<Guard> {
         Some(match (self, value) {
             (Self::Category, value) => Guard::Is(Arc::from(value.category()?)),
@@ -56,7 +56,7 @@ impl Treatment {
     }
 }
 
-/// Returns the hash of a context under these treatments, or the first slot whose value is undefined.
+/// The hash of a context under these treatments, or the first slot whose value is undefined.
 /// Different contexts may share a hash; the pick's guards decide.
 #[inline]
 pub(super) fn shape_key(treatments: &[Treatment], values: &[Scalar<'_>]) -> Result<u64, usize> {

@@ -23,7 +23,7 @@ pub(crate) struct Pick {
 }
 
 impl Pick {
-    /// Returns the fastest measured kernel that is eligible.
+    /// The fastest measured kernel that is eligible.
     #[cold]
     pub(crate) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
         let mut order: Vec<(usize, f64)> =
@@ -61,13 +61,13 @@ impl Table {
         Self { treatments, picks: FxHashMap::default(), panics: Vec::new(), generation: 0, consults: false }
     }
 
-    /// Returns the key of these values, or the first slot whose value is undefined.
+    /// The key of these values, or the first slot whose value is undefined.
     #[inline]
     pub(crate) fn key(&self, values: &[Scalar<'_>]) -> Result<u64, usize> {
         shape_key(&self.treatments, values)
     }
 
-    /// Returns the pick that holds for these values.
+    /// The pick that holds for these values.
     #[inline]
     pub(crate) fn find(&self, values: &[Scalar<'_>]) -> Option<&Arc<Pick>> {
         let key = self.key(values).ok()?;
@@ -78,7 +78,7 @@ impl Table {
         self.picks.len()
     }
 
-    /// Returns the picks in the order of their guards' values.
+    /// The picks in the order of their guards' values.
     pub(crate) fn picks(&self) -> Vec<&Arc<Pick>> {
         let mut picks: Vec<_> = self.picks.values().collect();
         picks.sort_by(|a, b| {
@@ -88,7 +88,7 @@ impl Table {
         picks
     }
 
-    /// Returns the guards of a pick for these values.
+    /// The guards of a pick for these values.
     pub(crate) fn guards(&self, values: &[Scalar<'_>]) -> Option<Box<[Guard]>> {
         let guard = |(slot, treatment): (usize, &Treatment)| treatment.guard(*values.get(slot)?);
         self.treatments.iter().enumerate().map(guard).collect()
@@ -104,7 +104,7 @@ impl Table {
         true
     }
 
-    /// Returns true if this kernel panicked for such values.
+    /// Whether this kernel panicked for such values.
     #[inline]
     pub(crate) fn has_panicked(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
         self.panics.iter().any(|(other, guards)| *other == kernel && holds(guards, values))

@@ -28,7 +28,7 @@ struct JudgedPick {
     slow: bool,
 }
 
-/// Returns everything that the page shows: `model` on the inputs of `evaluation`.
+/// All facts of the page: `model` on the inputs of `evaluation`.
 pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
     let Evaluation { table, judged, comparison, .. } = evaluation;
     let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap_or(ChoiceId(0));
@@ -93,7 +93,7 @@ fn quantiles(mut losses: Vec<f64>) -> Vec<f64> {
     if losses.is_empty() { Vec::new() } else { (0..QUANTILES).map(|i| at(i).exp()).collect() }
 }
 
-/// Returns an input on the map.
+/// An input on the map.
 fn point(model: &Model, evaluation: &Evaluation, taken: &JudgedPick) -> Value {
     let cells = evaluation.table.cells(taken.input).iter();
     let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken.choice, |cell| cell.choice);
@@ -105,7 +105,7 @@ fn point(model: &Model, evaluation: &Evaluation, taken: &JudgedPick) -> Value {
     })
 }
 
-/// Returns how often each choice was measured, wins and is taken, and its margin: the geometric mean of the second best time
+/// How often each choice was measured, wins and is taken, and its margin: the geometric mean of the second best time
 /// over its own, on the inputs that it wins.
 fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     let choices = table.choices.len();
@@ -155,7 +155,7 @@ fn worst(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
     order.iter().take(WORST).filter(|t| t.log_slowdown > 0.0).map(listed).collect()
 }
 
-/// Returns the nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower
+/// The nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower
 /// than the fallback by more than the limit (`slow`).
 fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Value> {
     let tree = &model.tree;

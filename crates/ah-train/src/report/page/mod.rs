@@ -10,7 +10,7 @@ use ah_model::{Error, Model};
 
 use crate::judge::Evaluation;
 
-/// Returns the page's text. It fetches nothing.
+/// The page's text. It fetches nothing.
 pub fn html(model: &Model, evaluation: &Evaluation) -> String {
     let facts = facts::facts(model, evaluation).to_string();
     ah_cli::page::html(&model.heuristic, include_str!("body.html"), include_str!("page.js"), &facts)

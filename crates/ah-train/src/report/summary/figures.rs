@@ -15,7 +15,7 @@ const PRECISE: usize = 300;
 /// Fewer inputs show no range: 1 has one from its own loss to its own loss.
 const RANGE: usize = 5;
 
-/// Returns the figures of a model on some inputs. Each includes the time of the decisions. Where the log has groups, its inputs give
+/// The figures of a model on some inputs. Each includes the time of the decisions. Where the log has groups, its inputs give
 /// each other away, so the loss on new groups comes first.
 pub fn figures(
     objective: Objective,
@@ -76,7 +76,7 @@ pub fn figures(
     )
 }
 
-/// Returns why the figures are not known, where the inputs have times of few choices.
+/// Why the figures are not known, where the inputs have times of few choices.
 pub fn unknown(comparison: &BaselineComparison) -> Option<String> {
     comparison.timed.map(|share| {
         format!(
@@ -87,7 +87,7 @@ pub fn unknown(comparison: &BaselineComparison) -> Option<String> {
     })
 }
 
-/// Returns the range of a slowdown as the time lost.
+/// The range of a slowdown as the time lost.
 fn losses(Range { low, high }: Range) -> String {
     let percent = [low, high].map(|slowdown| (slowdown - 1.0) * 100.0);
     let digits = if percent[1] >= 10.0 {
@@ -100,7 +100,7 @@ fn losses(Range { low, high }: Range) -> String {
     format!("{:.digits$} to {:.digits$} %", percent[0], percent[1])
 }
 
-/// Returns what is lost on groups that the log does not have.
+/// The loss on groups that the log does not have.
 fn of_new_groups(NewGroups { shared, groups, mean, single, low, high }: &NewGroups, choice: &str) -> String {
     let range = losses(Range { low: *low, high: *high });
     let counted = match shared {
@@ -114,7 +114,7 @@ fn of_new_groups(NewGroups { shared, groups, mean, single, low, high }: &NewGrou
     )
 }
 
-/// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.
+/// A ratio of times as what is more or less; `None` if it is the same to two digits.
 fn more_or_less(ratio: f64) -> Option<String> {
     let percent = ((ratio - 1.0).abs() * 1e4).round() / 1e2;
     (percent > 0.0).then(|| format!("{percent:.2} % {}", if ratio < 1.0 { "less" } else { "more" }))

@@ -18,7 +18,7 @@ pub use notes::{notes, training_notes};
 pub use promise::evidence;
 pub use verdict::verdict;
 
-/// Returns the summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
+/// The summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
 /// why there is none, and the size that is taken.
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.evaluation.comparison);
@@ -30,7 +30,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     text
 }
 
-/// Returns the figures of a training, for programs.
+/// The figures of a training, for programs.
 pub fn json(trained: &TrainedModel) -> Value {
     let (model, held_out) = (&trained.model, &trained.held_out);
     json!({
@@ -54,7 +54,7 @@ pub fn json(trained: &TrainedModel) -> Value {
     })
 }
 
-/// Returns the summary of an evaluation of a model that was learned for this objective.
+/// The summary of an evaluation of a model that was learned for this objective.
 pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
     format!("{name}: {}", figures::figures(objective, "logged", comparison, None))
 }

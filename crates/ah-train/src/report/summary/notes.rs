@@ -17,7 +17,7 @@ const MUCH: f64 = 1.02;
 /// logs it is 1.00 to 1.12.
 const HIDDEN: f64 = 1.25;
 
-/// Returns the advice and the exceptions of a training.
+/// The advice and the exceptions of a training.
 pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
     let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
@@ -30,7 +30,7 @@ pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
     notes
 }
 
-/// Returns what a costly promise costs.
+/// The cost of a costly promise.
 fn price(trained: &TrainedModel) -> Option<String> {
     let (saved, always) = (trained.cost_of_promise()? * 100.0, &trained.held_out.always);
     let failed = match always.failed {
@@ -40,7 +40,7 @@ fn price(trained: &TrainedModel) -> Option<String> {
     Some(format!("the promise is costly: --max-risk none saves {saved:.0} % more{failed}"))
 }
 
-/// Returns a sentence where the fallback lacks times: where they are missing because it was slow, the promise would be better than it
+/// A sentence where the fallback lacks times: where they are missing because it was slow, the promise would be better than it
 /// looks, and where what is taken is slow, worse.
 fn without_fallback(trained: &TrainedModel) -> Option<String> {
     let (model, table) = (&trained.model, &trained.held_out.evaluation.table);
@@ -58,7 +58,7 @@ fn without_fallback(trained: &TrainedModel) -> Option<String> {
     })
 }
 
-/// Returns a sentence where a choice without a time weakens the promise: a choice that was too slow to be timed must not look like
+/// A sentence where a choice without a time weakens the promise: a choice that was too slow to be timed must not look like
 /// one that was not offered.
 fn not_offered(trained: &TrainedModel) -> Option<String> {
     let (model, table) = (&trained.model, &trained.held_out.evaluation.table);
@@ -85,7 +85,7 @@ fn not_offered(trained: &TrainedModel) -> Option<String> {
     ))
 }
 
-/// Returns sentences where the runs of a choice on an input differ much.
+/// Sentences where the runs of a choice on an input differ much.
 fn noise(trained: &TrainedModel) -> Vec<String> {
     let evaluation = &trained.held_out.evaluation;
     let spread = evaluation.table.spread(evaluation.judged.iter().map(|judged| judged.input));
@@ -143,7 +143,7 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     notes
 }
 
-/// Returns that a loss errs upward, where it may do so by much: it compares with the best of noisy times.
+/// A note that a loss errs upward, where it may do so by much: it compares with the best of noisy times.
 fn upward(comparison: &BaselineComparison) -> Option<String> {
     let measured = match comparison.objective {
         Objective::Geomean => comparison.model.slowdown,

@@ -12,7 +12,7 @@ use crate::promise::calibrate::default_inputs;
 use crate::report::{loss, percent};
 use crate::train::{NoPromise, TrainedModel};
 
-/// Returns the promise, or why there is none.
+/// The promise, or why there is none.
 pub fn promise_line(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let fallback = name(&held_out.evaluation.comparison.always_fallback.choice);
@@ -71,7 +71,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
     }
 }
 
-/// Returns a promise in one sentence, with its nanoseconds where the times are those of runs.
+/// A promise in one sentence, with its nanoseconds where the times are those of runs.
 fn promised(promise: &Promise, fallback: &str, are_runs: bool) -> String {
     let least = if are_runs { format!(" (and {} ns)", LEAST_MS * 1e6) } else { String::new() };
     format!(
@@ -83,7 +83,7 @@ fn promised(promise: &Promise, fallback: &str, are_runs: bool) -> String {
     )
 }
 
-/// Returns what a training was judged on, and from which choices it took.
+/// The inputs that judged a training, and the choices that it took.
 pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match trained.plan.test_split {

@@ -5,7 +5,7 @@ use crate::judge::{Advice, FEW_INPUTS, Gain, Reason, Verdict};
 use crate::report::loss;
 use crate::train::TrainedModel;
 
-/// Returns what to do: a line, or two where more is to be measured.
+/// The advice: a line, or two where more is to be measured.
 pub fn verdict(trained: &TrainedModel) -> String {
     let (model, targets) = (&trained.model, &trained.plan.call_site.targets);
     let Verdict { advice, reason, choices, gain } = &trained.verdict;
@@ -110,7 +110,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
     format!("Always take {choice}: {why}.\n")
 }
 
-/// Returns a number with its noun.
+/// A number with its noun.
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -7,12 +7,12 @@ use crate::train::TrainedModel;
 /// The most characters of a choice's name: those of Triton's configurations of a product have 40 to 48.
 const NAME: usize = 48;
 
-/// Returns a choice's name, cut if it is long.
+/// A choice's name, cut if it is long.
 pub fn name(choice: &str) -> String {
     cut(choice, NAME)
 }
 
-/// Returns a single choice in words, which may have a second one.
+/// A single choice in words, which may have a second one.
 pub fn single(choices: &[String]) -> String {
     match choices {
         [first, second] => format!("{}, and {} where {0} has no time", name(first), name(second)),
@@ -20,7 +20,7 @@ pub fn single(choices: &[String]) -> String {
     }
 }
 
-/// Returns the number of inputs that a training learned from and judged.
+/// The number of inputs that a training learned from and judged.
 pub fn inputs(trained: &TrainedModel) -> usize {
     trained.held_out.train_inputs + trained.held_out.evaluation.judged.len()
 }

@@ -14,7 +14,7 @@ const LEAST_GROUPS: usize = 3;
 /// Single columns that are candidates: those with the most values.
 const SINGLE_COLUMNS: usize = 4;
 
-/// Returns the fewest groups of columns that determine each other: the inputs of one thing, such as a file, whatever their times are.
+/// The fewest groups of columns that determine each other: the inputs of one thing, such as a file, whatever their times are.
 pub(super) fn entity(columns: &[&Column]) -> Option<(f64, Candidate)> {
     let mut parts: Vec<usize> = (0..columns.len()).collect();
     for (at, column) in columns.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn entity(columns: &[&Column]) -> Option<(f64, Candidate)> {
     (0..columns.len()).filter_map(of_part).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Returns the sets of columns that recur together, the finest first, without sets that make the same groups; then single columns.
+/// The sets of columns that recur together, the finest first, without sets that make the same groups; then single columns.
 pub(super) fn sets(mut columns: Vec<&Column>, is_only: bool) -> Vec<Candidate> {
     let mut candidates: Vec<(usize, Candidate)> = Vec::new();
     let mut set = columns.clone();
@@ -75,7 +75,7 @@ pub(super) fn sets(mut columns: Vec<&Column>, is_only: bool) -> Vec<Candidate> {
     candidates.into_iter().map(|(_, candidate)| candidate).chain(singles).collect()
 }
 
-/// Returns by row a hash of its codes.
+/// A hash of the codes of each row.
 fn row_keys(set: &[&Column], code: impl Fn(&Column, usize) -> u64) -> Vec<u64> {
     let key = |row| set.iter().fold(0, |key, column| mix(key, code(column, row)));
     (0..set[0].codes.len()).map(key).collect()

@@ -5,7 +5,7 @@ use ah_model::math::log2;
 /// A number whose 95th percentile is more than this many times its 5th one is compared by its logarithm.
 const WIDE: f64 = 8.0;
 
-/// Returns a number in units of its range from the 5th to the 95th percentile; `None` if it does not vary.
+/// A number in units of its range from the 5th to the 95th percentile; `None` if it does not vary.
 pub(super) fn in_ranges(mut values: Vec<f64>) -> Option<Vec<f64>> {
     let range = |values: &[f64]| {
         let mut sorted = values.to_vec();
@@ -22,7 +22,7 @@ pub(super) fn in_ranges(mut values: Vec<f64>) -> Option<Vec<f64>> {
     Some(values)
 }
 
-/// Returns the cluster of each row: two rows are near where no column differs by more than `reach`. Rows are sorted by the first
+/// The cluster of each row: two rows are near where no column differs by more than `reach`. Rows are sorted by the first
 /// column, so it should have many values.
 pub(super) fn clusters(columns: &[Vec<f64>], reach: f64) -> Vec<u64> {
     let Some((first, rest)) = columns.split_first() else { return Vec::new() };
@@ -40,7 +40,7 @@ pub(super) fn clusters(columns: &[Vec<f64>], reach: f64) -> Vec<u64> {
     (0..order.len()).map(|row| root(&mut parents, row) as u64).collect()
 }
 
-/// Returns the first row of a cluster, and shortens the way there.
+/// The first row of a cluster, and shortens the way there.
 fn root(parents: &mut [usize], mut row: usize) -> usize {
     while parents[row] != row {
         parents[row] = parents[parents[row]];

@@ -63,7 +63,7 @@ impl Column {
         Self::new(feature.name.clone(), feature.kind == FeatureKind::Numerical, values, shuffled)
     }
 
-    /// Returns the logarithm of the ratio of two positive numbers.
+    /// The logarithm of the ratio of two positive numbers.
     fn ratio(&self, other: &Self) -> Self {
         let ratio = |(a, b): (&f64, &f64)| ((ln(*a) - ln(*b)) / RATIO_UNIT).round() * RATIO_UNIT + 0.0;
         let ratios = |a: &[f64], b: &[f64]| a.iter().zip(b).map(ratio).collect();
@@ -74,12 +74,12 @@ impl Column {
         Self { most: self.distinct.min(other.distinct), ..Self::new(name, true, values, shuffled) }
     }
 
-    /// Returns whether it can be divided by and divide others.
+    /// Whether it can be divided by and divide others.
     pub(super) fn is_positive(&self) -> bool {
         self.is_number && self.values.iter().all(|x| *x > 0.0)
     }
 
-    /// Returns whether it is a monotone function of another number.
+    /// Whether it is a monotone function of another number.
     pub(super) fn follows(&self, other: &Self) -> bool {
         let mut by_other = vec![u64::MAX; other.distinct];
         let is_function = self.codes.iter().zip(&other.codes).all(|(code, at)| {
@@ -90,7 +90,7 @@ impl Column {
         self.is_number && other.is_number && is_function && is_monotone
     }
 
-    /// Returns whether this column and another one determine each other, as the size and the entropy of a file, and neither is
+    /// Whether this column and another one determine each other, as the size and the entropy of a file, and neither is
     /// computed from the other.
     pub(super) fn identifies(&self, other: &Self) -> bool {
         let mut pairs: Vec<(u64, u64)> =
@@ -107,7 +107,7 @@ impl Column {
     }
 }
 
-/// Returns the length of the longest subsequence that rises.
+/// The length of the longest subsequence that rises.
 fn longest_rise(values: impl Iterator<Item = u64>) -> usize {
     // By length, the least last value of such a subsequence.
     let mut last: Vec<u64> = Vec::new();
@@ -121,7 +121,7 @@ fn longest_rise(values: impl Iterator<Item = u64>) -> usize {
     last.len()
 }
 
-/// Returns the features that vary, without those of the device.
+/// The features that vary, without those of the device.
 pub(super) fn columns(dataset: &Dataset) -> Vec<Column> {
     let schema = dataset.features.base().features();
     let own = schema.iter().enumerate().filter(|(_, feature)| !DEVICE_FEATURES.contains(&&*feature.name));
@@ -129,7 +129,7 @@ pub(super) fn columns(dataset: &Dataset) -> Vec<Column> {
     columns.filter(|column| column.distinct > 1).collect()
 }
 
-/// Returns the ratios of positive numbers that vary.
+/// The ratios of positive numbers that vary.
 pub(super) fn ratios(columns: &[Column]) -> Vec<Column> {
     let mut positive: Vec<&Column> = columns.iter().filter(|column| column.is_positive()).collect();
     positive.sort_by_key(|column| Reverse(column.distinct));
@@ -138,7 +138,7 @@ pub(super) fn ratios(columns: &[Column]) -> Vec<Column> {
     pairs.filter(|column| column.distinct > 1).collect()
 }
 
-/// Returns the columns whose values mostly recur, without those that follow another.
+/// The columns whose values mostly recur, without those that follow another.
 pub(super) fn recurring(all: &[Column]) -> Vec<&Column> {
     let mut columns: Vec<&Column> = Vec::new();
     let recurs = |column: &&Column| {

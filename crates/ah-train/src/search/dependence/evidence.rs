@@ -70,7 +70,7 @@ impl Evidence {
         Self { common, square, by_input, independent }
     }
 
-    /// Returns whether the inputs of a group are no independent evidence; `least` is the share that must be common.
+    /// Whether the inputs of a group are no independent evidence; `least` is the share that must be common.
     pub(super) fn counts(&self, least: f64) -> bool {
         let Self { common, square, by_input, .. } = *self;
         let more = square - by_input;
@@ -79,7 +79,7 @@ impl Evidence {
     }
 }
 
-/// Returns the products of the errors of two inputs of a group as a share of what they are if all errors of a group are equal, and
+/// The products of the errors of two inputs of a group as a share of what they are if all errors of a group are equal, and
 /// the mean square. Errors of one choice are compared, less its mean error.
 pub(super) fn common(errors: &[Vec<(ChoiceId, f64)>], keys: &[u64]) -> [f64; 2] {
     let mut means: BTreeMap<ChoiceId, (f64, f64)> = BTreeMap::new();
@@ -105,7 +105,7 @@ pub(super) fn common(errors: &[Vec<(ChoiceId, f64)>], keys: &[u64]) -> [f64; 2] 
     [if most == 0.0 || square < 1e-12 { 0.0 } else { products / most }, square]
 }
 
-/// Returns by input the errors of its costs, as a tree predicts them that folds by these keys kept the input from. Its leaves hold
+/// The errors of each input's costs, as predicted by a tree that folds by these keys kept from the input. Its leaves hold
 /// single inputs, so that it remembers what it can: with leaves of 3 it overlooked pairs.
 pub(super) fn errors(
     data: &Dataset,

@@ -28,7 +28,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the number of independent inputs where this share of an input is common to its group.
+    /// The number of independent inputs where this share of an input is common to its group.
     pub(super) fn independent(&self, common: f64) -> f64 {
         self.inputs / (1.0 + common.clamp(0.0, 1.0) * (self.squares / self.inputs - 1.0))
     }

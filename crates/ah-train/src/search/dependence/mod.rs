@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// Returns a number from 0 to 1 that follows no rule.
+    /// A number from 0 to 1 that follows no rule.
     fn random(at: usize, of: u64) -> f64 {
         ah_types::random::fraction(of, at as u64)
     }

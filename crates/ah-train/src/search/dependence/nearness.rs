@@ -17,7 +17,7 @@ const MOST_NEAR: usize = 6000;
 /// The distances within which inputs are near, as shares of the range of a number.
 const REACHES: [f64; 4] = [0.001, 0.004, 0.016, 0.064];
 
-/// Returns the clusters of inputs that are near in all numbers, `fewest` or more, and equal in categories, if any.
+/// The clusters of inputs that are near in all numbers, `fewest` or more, and equal in categories, if any.
 pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Vec<Candidate> {
     columns.sort_by_key(|column| Reverse(column.distinct));
     let numbers = columns.iter().filter(|column| column.is_number).count();
@@ -35,7 +35,7 @@ pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Vec<Candidate> {
     found.into_iter().collect()
 }
 
-/// Returns the clusters at the reach at which they are fewest beside those of shuffled columns.
+/// The clusters at the reach at which they are fewest beside those of shuffled columns.
 fn clusters_beside(columns: &[Vec<f64>], shuffled: &[Vec<f64>]) -> Option<Candidate> {
     let at = |reach: f64| {
         let keys = clusters(columns, reach);

@@ -15,7 +15,7 @@ const BLOCK_SHARE: f64 = 0.5;
 /// From this correlation of a feature with its next value on, a log is sorted, and its order says nothing about time.
 const SORTED: f64 = 0.3;
 
-/// Returns stretches of the log whose errors go together, and the number of independent ones: as long that each counts once.
+/// Stretches of the log whose errors go together, and the number of independent ones: as long that each counts once.
 pub(super) fn stretches(
     dataset: &Dataset,
     costs: &Costs,
@@ -48,7 +48,7 @@ pub(super) fn stretches(
     Some((independent, Candidate { keys, shared: Shared::Stretch }))
 }
 
-/// Returns the correlation of a column with its next value along the log.
+/// The correlation of a column with its next value along the log.
 fn next_correlation(codes: &[u64], order: &[usize]) -> f64 {
     let values: Vec<f64> = order.iter().map(|&row| codes[row] as f64).collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;

@@ -9,7 +9,7 @@ use ah_model::{Device, Scalar, Schema};
 use arc_swap::{ArcSwap, Guard};
 
 use super::answer::{Answer, Reason};
-use super::binding::{Bindings, Misfit};
+use super::binding::{Bindings, Interface, Misfit};
 #[cfg(feature = "record")]
 use super::recorder::Recorder;
 use crate::environment::Environment;
@@ -23,24 +23,19 @@ use crate::warnings::Warnings;
 ///
 /// The [crate's front page](crate) has a complete example.
 pub struct AutoHeuristic {
-    pub(super) name: String,
-    pub(super) choices: Vec<String>,
-    pub(super) fallback: usize,
-    pub(super) features: Schema,
+    /// What its heuristics must fit.
+    pub(super) interface: Interface,
     pub(super) precondition: Option<Expr>,
     /// Heuristics given to this decision point; registered ones come after them.
     pub(super) heuristics: Vec<Arc<dyn Heuristic>>,
-    /// The versions that may decide. A heuristic must match all.
-    pub(super) pins: Vec<String>,
-    pub(super) device: Device,
     pub(super) consults: bool,
     pub(super) collects: bool,
     #[cfg(feature = "record")]
     pub(super) recorder: Recorder,
     /// For [`explain`](Self::explain): the names in its variables.
     pub(super) environment: Environment,
-    /// Warnings of models that do not serve, and of measurements that are lost.
-    pub(super) warnings: Warnings,
+    /// Warnings of models that do not serve, of measurements that are lost, and of a MultiKernel's picks.
+    pub(crate) warnings: Warnings,
     pub(super) bindings: ArcSwap<Bindings>,
 }
 
@@ -48,13 +43,13 @@ impl AutoHeuristic {
     /// The optimization.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.interface.name
     }
 
     /// The choices, in the order of [`Answer::index`].
     #[must_use]
     pub fn choices(&self) -> &[String] {
-        &self.choices
+        &self.interface.choices
     }
 
     /// Whether this run asks heuristics or collects; without, it takes the fallback.
@@ -65,13 +60,13 @@ impl AutoHeuristic {
 
     #[cfg(feature = "record")]
     pub(crate) fn fallback_index(&self) -> usize {
-        self.fallback
+        self.interface.fallback
     }
 
     /// The device that the kernels run on.
     #[must_use]
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.interface.device
     }
 
     /// Whether a heuristic serves and this run consults.
@@ -83,7 +78,7 @@ impl AutoHeuristic {
     /// The features of the context, in the order of the values.
     #[must_use]
     pub fn features(&self) -> &Schema {
-        &self.features
+        &self.interface.features
     }
 
     /// Whether this run measures every choice and takes the fallback.
@@ -118,7 +113,8 @@ impl AutoHeuristic {
             (_, true) => "consults".to_owned(),
             (_, false) => "not enabled".to_owned(),
         };
-        let mut text = format!("{}: {state}; fallback {}", self.name, self.choices[self.fallback]);
+        let mut text =
+            format!("{}: {state}; fallback {}", self.interface.name, self.interface.fallback_name());
         for served in bindings.served() {
             let _ = write!(text, "\n  {served}");
         }
@@ -138,7 +134,7 @@ impl AutoHeuristic {
     /// first whose domain contains the values. For people and logs, not for the hot path.
     #[must_use]
     pub fn explain_choice(&self, values: &[Scalar<'_>]) -> String {
-        let mut text = format!("{}: {}\n", self.name, self.choose(values));
+        let mut text = format!("{}: {}\n", self.interface.name, self.choose(values));
         if let Ok(bindings) = self.ready(values) {
             let _ = bindings.first(|binding| {
                 text += &binding.explain(values);
@@ -156,9 +152,9 @@ impl AutoHeuristic {
         };
         let (index, fallback) = match decided {
             Ok(index) => (index, None),
-            Err(reason) => (self.fallback, Some(reason)),
+            Err(reason) => (self.interface.fallback, Some(reason)),
         };
-        Answer { choice: &self.choices[index], index, fallback }
+        Answer { choice: &self.interface.choices[index], index, fallback }
     }
 
     /// The bindings, if this run consults and the decision point's own precondition holds.
@@ -193,22 +189,14 @@ impl AutoHeuristic {
         // Read before the registry: a change in between makes these bindings stale, and the next decision binds
         // again.
         let generation = find::generation();
-        let in_folders = find::in_folders(&self.environment.model_folders, &self.name);
+        let in_folders = find::in_folders(&self.environment.model_folders, &self.interface.name);
         let found = in_folders
             .models
             .into_iter()
             .chain(self.heuristics.iter().cloned())
-            .chain(find::registered(&self.name));
-        let bindings = Bindings::new(
-            generation,
-            found,
-            &self.pins,
-            &self.device,
-            &self.features,
-            &self.choices,
-            &self.choices[self.fallback],
-        );
-        bindings.report(&self.name, &self.bindings.load(), &self.warnings);
+            .chain(find::registered(&self.interface.name));
+        let bindings = Bindings::new(generation, found, &self.interface);
+        bindings.report(&self.interface.name, &self.bindings.load(), &self.warnings);
         self.warn_unserved(&bindings, &in_folders.others);
         self.bindings.store(Arc::new(bindings));
     }
@@ -224,7 +212,7 @@ impl AutoHeuristic {
             [] => others.to_owned(),
             misfits => misfits.iter().map(misfit).collect::<Vec<_>>().join("; "),
         };
-        let name = &self.name;
+        let name = &self.interface.name;
         self.warnings.warn_user(format!(
             "{name}: takes its fallback, because AUTOHEURISTIC_PATH has no model for it: {why}"
         ));
@@ -234,9 +222,9 @@ impl AutoHeuristic {
 impl fmt::Debug for AutoHeuristic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AutoHeuristic")
-            .field("name", &self.name)
-            .field("choices", &self.choices)
-            .field("fallback", &self.choices[self.fallback])
+            .field("name", &self.interface.name)
+            .field("choices", &self.interface.choices)
+            .field("fallback", &self.interface.fallback_name())
             .field("consults", &self.consults)
             .field("collects", &self.collects)
             .finish_non_exhaustive()

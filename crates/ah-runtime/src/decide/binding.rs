@@ -38,6 +38,26 @@ pub(super) enum Misfit {
     Choices,
 }
 
+/// What a heuristic must fit to serve a decision point.
+pub(super) struct Interface {
+    /// The optimization.
+    pub(super) name: String,
+    pub(super) choices: Vec<String>,
+    /// A position among the choices.
+    pub(super) fallback: usize,
+    pub(super) features: Schema,
+    /// The versions that may decide. A heuristic must match all.
+    pub(super) pins: Vec<String>,
+    /// The device that the kernels run on.
+    pub(super) device: Device,
+}
+
+impl Interface {
+    pub(super) fn fallback_name(&self) -> &str {
+        &self.choices[self.fallback]
+    }
+}
+
 /// A heuristic that serves a decision point.
 pub(super) struct Binding {
     heuristic: Arc<dyn Heuristic>,
@@ -52,16 +72,12 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    pub(super) fn new(
-        heuristic: Arc<dyn Heuristic>,
-        device: &Device,
-        features: &Schema,
-        choices: &[String],
-        fallback: &str,
-    ) -> Result<Self, Misfit> {
-        heuristic.admits(device)?;
-        if let Some(learned) = heuristic.fallback().filter(|learned| *learned != fallback) {
-            return Err(Misfit::Fallback { learned: learned.to_owned(), own: fallback.to_owned() });
+    fn new(heuristic: Arc<dyn Heuristic>, point: &Interface) -> Result<Self, Misfit> {
+        let Interface { choices, features, .. } = point;
+        heuristic.admits(&point.device)?;
+        let own = point.fallback_name();
+        if let Some(learned) = heuristic.fallback().filter(|learned| *learned != own) {
+            return Err(Misfit::Fallback { learned: learned.to_owned(), own: own.to_owned() });
         }
         let slots: Box<[usize]> = heuristic
             .features()
@@ -142,11 +158,7 @@ impl Bindings {
     pub(super) fn new(
         generation: u64,
         heuristics: impl IntoIterator<Item = Arc<dyn Heuristic>>,
-        pins: &[String],
-        device: &Device,
-        features: &Schema,
-        choices: &[String],
-        fallback: &str,
+        point: &Interface,
     ) -> Self {
         let mut bindings = Self { generation, ..Self::default() };
         for heuristic in heuristics {
@@ -155,9 +167,9 @@ impl Bindings {
             let is_other = |pin: &&String| {
                 pin.len() < SHORTEST_PIN || heuristic.version().is_none_or(|v| !v.starts_with(pin.as_str()))
             };
-            let bound = match pins.iter().find(is_other) {
+            let bound = match point.pins.iter().find(is_other) {
                 Some(pin) => Err(Misfit::Version { pinned: pin.clone(), found: version.to_owned() }),
-                None => Binding::new(heuristic, device, features, choices, fallback),
+                None => Binding::new(heuristic, point),
             };
             match bound {
                 Ok(binding) => bindings.serving.push(binding),

@@ -10,7 +10,7 @@ use ah_types::{Optimization, TimingPolicy};
 use arc_swap::ArcSwap;
 
 use super::auto_heuristic::AutoHeuristic;
-use super::binding::Bindings;
+use super::binding::{Bindings, Interface};
 #[cfg(feature = "record")]
 use super::recorder::Recorder;
 use crate::environment::Environment;
@@ -192,14 +192,9 @@ impl AutoHeuristicBuilder {
             log: std::sync::Mutex::default(),
         };
         let auto_heuristic = AutoHeuristic {
-            name,
-            choices: self.choices,
-            fallback,
-            features,
+            interface: Interface { name, choices: self.choices, fallback, features, pins: self.pins, device },
             precondition,
             heuristics,
-            pins: self.pins,
-            device,
             consults,
             collects,
             #[cfg(feature = "record")]

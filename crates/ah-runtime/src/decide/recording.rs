@@ -8,7 +8,7 @@ use ah_types::{Failure, Outcome};
 
 use super::answer::Answer;
 use super::auto_heuristic::AutoHeuristic;
-use crate::panics::caught;
+use crate::panics::{caught, reason};
 
 impl AutoHeuristic {
     /// The log that measurements are appended to; `None` if the user has no folder for it.
@@ -30,9 +30,9 @@ impl AutoHeuristic {
     ) -> Answer<'_> {
         if self.collects && self.precondition_holds(values) {
             let mut outcome = |choice: &str| {
-                caught(|| feedback(choice)).unwrap_or_else(|panic| Err(Failure::failed(panic.reason())))
+                caught(|| feedback(choice)).unwrap_or_else(|panic| Err(Failure::failed(reason(&*panic))))
             };
-            let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
+            let outcomes = self.interface.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
             if let Err(error) = self.append(values, outcomes) {
                 self.warn_unrecorded(&error);
             }
@@ -64,31 +64,31 @@ impl AutoHeuristic {
     ) -> Result<(), Error> {
         let timings: Vec<_> = timings.into_iter().collect();
         if let Some((unknown, _)) =
-            timings.iter().find(|(choice, _)| !self.choices.iter().any(|c| c == choice))
+            timings.iter().find(|(choice, _)| !self.interface.choices.iter().any(|c| c == choice))
         {
             return Err(Error::Usage(format!(
                 "the choice {unknown:?} is none of the decision point's: {}",
-                self.choices.join(", ")
+                self.interface.choices.join(", ")
             )));
         }
-        let schema = &self.features;
+        let schema = &self.interface.features;
         self.recorder.append(schema, values, timings, || {
             let collection = Collection {
                 format: LOG_FORMAT,
-                device: Some(self.device.clone()),
+                device: Some(self.interface.device.clone()),
                 timing: self.recorder.timing,
-                fallback: vec![self.choices[self.fallback].clone()],
+                fallback: vec![self.interface.fallback_name().to_owned()],
                 collected: Some(false),
                 tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
                 // The program's own inputs; none is drawn.
                 ..Collection::default()
             };
-            Metadata::new(&self.name, schema, self.choices.clone(), collection)
+            Metadata::new(&self.interface.name, schema, self.interface.choices.clone(), collection)
         })
     }
 
     /// Warns that measurements are not in the log.
     pub(crate) fn warn_unrecorded(&self, error: &Error) {
-        self.warnings.warn_user(format!("{}: measurements are lost: {error}", self.name));
+        self.warnings.warn_user(format!("{}: measurements are lost: {error}", self.interface.name));
     }
 }

@@ -1,5 +1,6 @@
 //! Setting up a MultiKernel.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -16,14 +17,14 @@ use super::trial::Timer;
 use crate::decide::{AutoHeuristic, AutoHeuristicBuilder};
 use crate::environment::Environment;
 use crate::find;
-use crate::warnings::{Warnings, warn_user};
+use crate::warnings::warn_user;
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].
 #[must_use = "a builder does nothing until `build`"]
 pub struct MultiKernelBuilder<F> {
     decision: AutoHeuristicBuilder,
     kernels: Vec<(String, String, F)>,
-    eligible: Vec<(String, Eligibility)>,
+    eligible: BTreeMap<String, Eligibility>,
     exact: Vec<String>,
     max_picks: usize,
     timer: Timer,
@@ -39,7 +40,7 @@ impl<F> MultiKernel<F> {
         MultiKernelBuilder {
             decision,
             kernels: Vec::new(),
-            eligible: Vec::new(),
+            eligible: BTreeMap::new(),
             exact: Vec::new(),
             max_picks: 128,
             timer: Box::new(|run| {
@@ -87,7 +88,7 @@ impl<F> MultiKernelBuilder<F> {
         kernel: &str,
         supports: impl Fn(&[Scalar<'_>]) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.eligible.push((kernel.to_owned(), Box::new(supports)));
+        self.eligible.insert(kernel.to_owned(), Box::new(supports));
         self
     }
 
@@ -152,9 +153,8 @@ impl<F> MultiKernelBuilder<F> {
             self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
         let head = Head::new(&decision, &versions);
         let file = if self.caches { cache_file(&environment, &decision, &head) } else { None };
-        let mut table = Table::new(treatments);
-        table.generation = find::generation();
-        table.consults = decision.has_heuristics();
+        // The generation first: heuristics that register in between make the table stale.
+        let table = Table::new(treatments, find::generation(), decision.has_heuristics());
         let picker = Picker {
             eligible,
             table: ArcSwap::from_pointee(table),
@@ -165,7 +165,6 @@ impl<F> MultiKernelBuilder<F> {
             forced,
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
-            warnings: Warnings::default(),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             file,
             writing: Mutex::default(),
@@ -185,23 +184,20 @@ impl<F> MultiKernelBuilder<F> {
 /// Each kernel's check of its inputs, by position.
 fn eligibility(
     decision: &AutoHeuristic,
-    given: Vec<(String, Eligibility)>,
+    mut given: BTreeMap<String, Eligibility>,
 ) -> Result<Vec<Option<Eligibility>>, Error> {
-    let (name, kernels) = (decision.name().to_owned(), decision.choices());
-    let mut eligible: Vec<Option<Eligibility>> = kernels.iter().map(|_| None).collect();
-    for (kernel, supports) in given {
-        match kernels.iter().position(|k| *k == kernel) {
-            None => {
-                let known = kernels.join(", ");
-                return Err(Error::Usage(format!("{name}: no kernel {kernel:?}; expected one of {known}")));
-            }
-            Some(position) if position == decision.fallback_index() => {
-                return Err(Error::Usage(format!(
-                    "{name}: the fallback {kernel:?} has an eligibility check; choose a fallback that supports every input"
-                )));
-            }
-            Some(position) => eligible[position] = Some(supports),
-        }
+    let (name, kernels) = (decision.name(), decision.choices());
+    let eligible: Vec<Option<Eligibility>> = kernels.iter().map(|kernel| given.remove(kernel)).collect();
+    if let Some(kernel) = given.keys().next() {
+        let known = kernels.join(", ");
+        return Err(Error::Usage(format!("{name}: no kernel {kernel:?}; expected one of {known}")));
+    }
+    let fallback = decision.fallback_index();
+    if eligible[fallback].is_some() {
+        return Err(Error::Usage(format!(
+            "{name}: the fallback {:?} has an eligibility check; choose a fallback that supports every input",
+            kernels[fallback]
+        )));
     }
     Ok(eligible)
 }

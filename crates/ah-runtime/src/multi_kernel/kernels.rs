@@ -1,6 +1,7 @@
 //! A [`MultiKernel`]: the kernels, and how a call runs one of them.
 
 use std::fmt;
+use std::panic::resume_unwind;
 
 use ah_model::Scalar;
 use ah_types::TimingPolicy;
@@ -10,7 +11,7 @@ use super::measure::{POLICY, measure};
 use super::picker::Picker;
 use super::trial::{Agrees, Attempt, Calls, succeeded, timed};
 use crate::decide::AutoHeuristic;
-use crate::panics::caught;
+use crate::panics::{caught, reason};
 
 /// Kernels of one signature `F`, for example `fn(&[f32], &mut [f32])`; a call runs the fastest one for its input.
 /// See the [module](super).
@@ -101,7 +102,7 @@ impl<F> MultiKernel<F> {
         if kernel != fallback {
             match caught(|| call(&self.functions[kernel])) {
                 Ok(result) => return result,
-                Err(panic) => self.picker.panicked(kernel, values, panic.reason()),
+                Err(panic) => self.picker.panicked(kernel, values, reason(&*panic)),
             }
         }
         call(&self.functions[fallback])
@@ -135,8 +136,8 @@ impl<F> MultiKernel<F> {
             return call();
         }
         caught(call).unwrap_or_else(|panic| {
-            self.picker.panicked(kernel, values, panic.reason());
-            panic.resume()
+            self.picker.panicked(kernel, values, reason(&*panic));
+            resume_unwind(panic)
         })
     }
 

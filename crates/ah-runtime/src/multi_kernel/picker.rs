@@ -18,7 +18,6 @@ use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
 use crate::lock::lock;
-use crate::warnings::Warnings;
 
 /// Whether a kernel supports an input with these values.
 pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
@@ -46,7 +45,6 @@ pub(super) struct Picker {
     pub(super) forced: Option<usize>,
     pub(super) max_picks: usize,
     pub(super) limit_reported: AtomicBool,
-    pub(super) warnings: Warnings,
     pub(super) appends_to_log: bool,
 }
 
@@ -259,7 +257,7 @@ impl Picker {
         // The table is read inside, so that of two threads the later one writes the picks of both.
         let _writing = lock(&self.writing);
         if let Err(error) = picks::write(file, &self.head, &self.table.load()) {
-            self.warnings.warn(format!("{error}; only this process remembers new picks"));
+            self.decision.warnings.warn(format!("{error}; only this process remembers new picks"));
         }
     }
 

@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use ah_measure::Failure;
 
-use crate::panics::caught;
+use crate::panics::{caught, reason};
 
 /// Runs its argument once; returns the milliseconds.
 pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
@@ -46,7 +46,7 @@ pub(super) struct Calls<'a, T> {
 
 impl<T> Calls<'_, T> {
     pub(super) fn attempt(&mut self, kernel: usize, runs: u32) -> Result<(f64, T), Failure> {
-        let attempted = caught(|| (self.attempt)(kernel, runs)).unwrap_or_else(|panic| Err(panic.reason()));
+        let attempted = caught(|| (self.attempt)(kernel, runs)).unwrap_or_else(|panic| Err(reason(&*panic)));
         attempted.map_err(Failure::Failed)
     }
 
@@ -67,7 +67,7 @@ impl<T> Calls<'_, T> {
         match caught(|| self.expected.as_ref().is_some_and(|expected| agrees(expected, &result))) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Failure::failed("wrong result: it does not agree with the fallback's")),
-            Err(panic) => Err(Failure::failed(panic.reason())),
+            Err(panic) => Err(Failure::failed(reason(&*panic))),
         }
     }
 }

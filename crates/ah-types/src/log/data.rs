@@ -102,27 +102,24 @@ impl Log {
     /// A sentence about groups of choices that no input connects, as of two logs with other choices: nothing says which group is
     /// faster. A corrupt row is no group, and nor is a log of winners.
     pub fn unconnected(&self) -> Option<String> {
-        // By choice, another one of its group; a group's first choice has itself.
-        let mut other: Vec<usize> = (0..self.choices.len()).collect();
-        let first_of = |other: &[usize], mut choice: usize| {
-            while other[choice] != choice {
-                choice = other[choice];
-            }
-            choice
-        };
+        // By choice, the first choice of its group.
+        let mut group_of: Vec<usize> = (0..self.choices.len()).collect();
         let mut seen: Vec<Option<usize>> = vec![None; self.inputs.len()];
         for sample in &self.samples {
-            let choice = first_of(&other, sample.choice.index());
-            let seen = &mut seen[sample.input as usize];
-            let before = first_of(&other, *seen.get_or_insert(choice));
-            other[choice.max(before)] = choice.min(before);
+            let choice = sample.choice.index();
+            let before = *seen[sample.input as usize].get_or_insert(choice);
+            let [first, second] = [group_of[choice], group_of[before]];
+            if first != second {
+                let joined = group_of.iter_mut().filter(|group| **group == first.max(second));
+                joined.for_each(|group| *group = first.min(second));
+            }
         }
         let mut groups: BTreeMap<usize, (usize, Vec<&String>)> = BTreeMap::new();
         for choice in seen.into_iter().flatten() {
-            groups.entry(first_of(&other, choice)).or_default().0 += 1;
+            groups.entry(group_of[choice]).or_default().0 += 1;
         }
-        for (choice, name) in self.choices.iter().enumerate() {
-            if let Some((_, names)) = groups.get_mut(&first_of(&other, choice)) {
+        for (group, name) in group_of.iter().zip(&self.choices) {
+            if let Some((_, names)) = groups.get_mut(group) {
                 names.push(name);
             }
         }

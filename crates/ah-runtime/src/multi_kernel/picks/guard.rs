@@ -35,7 +35,7 @@ impl Guard {
     #[inline]
     pub fn holds(&self, value: Scalar<'_>) -> bool {
         match (self, value) {
-            (Self::Within(bucket), Scalar::Number(x)) => bucket.holds(x),
+            (Self::Within(bucket), Scalar::Number(x)) => bucket.above < x && x <= bucket.up_to,
             (Self::Equals(y), Scalar::Number(x)) => x == *y,
             (Self::Is(name), value) => value.category() == Some(&**name),
             _ => false,
@@ -66,12 +66,5 @@ impl Guard {
             Self::Equals(x) => format!("{feature} == {x}"),
             Self::Within(Bucket { above, up_to }) => format!("{above} < {feature} <= {up_to}"),
         }
-    }
-}
-
-impl Bucket {
-    #[inline]
-    fn holds(&self, x: f64) -> bool {
-        x > self.above && x <= self.up_to
     }
 }

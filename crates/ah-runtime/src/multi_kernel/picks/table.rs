@@ -26,10 +26,9 @@ impl Pick {
     /// The fastest measured kernel that is eligible.
     #[cold]
     pub(crate) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut order: Vec<(usize, f64)> =
-            self.ms.iter().enumerate().filter_map(|(kernel, ms)| Some((kernel, (*ms)?))).collect();
-        order.sort_by(|a, b| a.1.total_cmp(&b.1));
-        order.into_iter().map(|(kernel, _)| kernel).find(|&kernel| eligible(kernel))
+        let measured = self.ms.iter().enumerate().filter_map(|(kernel, ms)| Some((kernel, (*ms)?)));
+        let offered = measured.filter(|(kernel, _)| eligible(*kernel));
+        offered.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(kernel, _)| kernel)
     }
 }
 
@@ -57,8 +56,8 @@ const MAX_PANICS: usize = 64;
 
 impl Table {
     /// Starts a table without picks; `treatments` are those of the features, by slot.
-    pub(crate) fn new(treatments: Box<[Treatment]>) -> Self {
-        Self { treatments, picks: FxHashMap::default(), panics: Vec::new(), generation: 0, consults: false }
+    pub(crate) fn new(treatments: Box<[Treatment]>, generation: u64, consults: bool) -> Self {
+        Self { treatments, picks: FxHashMap::default(), panics: Vec::new(), generation, consults }
     }
 
     /// The key of these values, or the first slot whose value is undefined.

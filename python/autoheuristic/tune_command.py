@@ -65,8 +65,8 @@ def tune(options: argparse.Namespace, words: Sequence[str]) -> int:
     records = _outcomes(log).stat().st_size if _outcomes(log).exists() else 0
     code = tools.run(tools.collecting(worker, ["--inputs", str(inputs), "-o", str(log), *limit]))
     times = Log.read(log).inputs() if log.exists() else {}
-    found = [record for record in json_lines(_outcomes(log), records) if record.get("outcome") == "unmeasured"]
-    reasons = [str(record["reason"]) for record in found]
+    found = json_lines(_outcomes(log), records)
+    reasons = [str(record["unmeasured"]) for record in found if "unmeasured" in record]
     if reasons and (code or not times):
         raise MeasureError(f"nothing was measured: {reasons[0]}; the same command tries again")
     if code:
@@ -161,9 +161,8 @@ def _failures(log: Path, inputs: int, choices: int) -> list[str]:
     """Returns a line for each configuration that failed, those that failed most first, and what they have in common."""
     reasons: dict[str, dict[str, str]] = defaultdict(dict)
     for record in json_lines(_outcomes(log)):
-        choices_of = record.get("choices", [record["choice"]] if "choice" in record else ())
-        for choice in choices_of if record.get("outcome") == "failed" else ():
-            reasons[choice][record["input"]] = str(record["reason"])
+        for choice in record.get("choices", ()) if "failed" in record else ():
+            reasons[choice][record["input"]] = str(record["failed"])
     lines, often = [], 0
     for name, by_input in sorted(reasons.items(), key=lambda found: -len(found[1])):
         failed, wrong = [*by_input.values()], sum(reason.startswith(WRONG) for reason in by_input.values())

@@ -36,14 +36,13 @@ const MAX_WITHOUT_FALLBACK: u32 = 10;
 pub(crate) fn collect(
     workers: &mut [Worker],
     options: &Options,
-    progress: &Progress,
     stop: &AtomicBool,
 ) -> Result<Summary, Error> {
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
     let plan = Plan::new(options, earlier, first.schema.clone());
-    progress.start(done, plan.goal(), options.max_seconds);
+    let progress = Progress::start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
         let shown: String = line.chars().take(60).collect();
@@ -91,9 +90,8 @@ pub(crate) fn collect(
 
 /// The first worker, if all have devices of one kind and describe the same: an outcome belongs to a choice by position.
 fn common_subject(workers: &[Worker]) -> Result<&Worker, Error> {
-    let (first, others) =
-        workers.split_first().ok_or_else(|| Error::Usage("there is nothing to measure".to_owned()))?;
-    if let Some(what) = others.iter().find_map(|w| difference(&first.description, &w.description)) {
+    let first = &workers[0];
+    if let Some(what) = workers.iter().find_map(|w| difference(&first.description, &w.description)) {
         return Err(Error::Device(format!(
             "one log holds one kind of device, and the workers of two devices differ: one describes {what}; write a log for each"
         )));

@@ -14,36 +14,25 @@ use serde::{Deserialize, Serialize};
 
 /// One line: choices of one input that have the same outcome for the same reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-// A line of an older version named one choice; read without it, it would be about the whole input.
-#[serde(deny_unknown_fields)]
 pub(crate) struct OutcomeRecord {
     /// The features' text as written in the log.
     pub(crate) input: String,
     /// Empty for the whole input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) choices: Vec<String>,
-    outcome: Kind,
-    reason: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Skipped,
-    Failed,
-    Unmeasured,
+    /// The outcome and its reason, as a worker answers them.
+    #[serde(flatten)]
+    failure: Failure,
 }
 
 impl OutcomeRecord {
     /// The record of a whole input.
     pub(crate) fn of_input(input: &str, failure: &Failure) -> Self {
-        let outcome = match failure {
-            Failure::Skipped(_) => Kind::Skipped,
-            Failure::Failed(_) => Kind::Failed,
-            Failure::Unmeasured(_) | Failure::DeviceLost(_) => Kind::Unmeasured,
+        let failure = match failure.clone() {
+            Failure::DeviceLost(reason) => Failure::Unmeasured(reason),
+            other => other,
         };
-        let (input, reason) = (input.to_owned(), failure.reason().to_owned());
-        Self { input, choices: Vec::new(), outcome, reason }
+        Self { input: input.to_owned(), choices: Vec::new(), failure }
     }
 
     /// The records of choices without a time on one input.
@@ -54,8 +43,7 @@ impl OutcomeRecord {
         let mut records: Vec<Self> = Vec::new();
         for (choice, failure) in failures {
             let record = Self::of_input(input, failure);
-            let is_alike = |r: &&mut Self| r.outcome == record.outcome && r.reason == record.reason;
-            match records.iter_mut().find(is_alike) {
+            match records.iter_mut().find(|known| known.failure == record.failure) {
                 Some(alike) => alike.choices.push(choice.to_owned()),
                 None => records.push(Self { choices: vec![choice.to_owned()], ..record }),
             }
@@ -65,10 +53,10 @@ impl OutcomeRecord {
 
     /// Whether a later run leaves it as it is. A failed choice has a row in the log, so its record decides nothing.
     pub(crate) fn is_done(&self) -> bool {
-        match self.outcome {
-            Kind::Skipped => true,
-            Kind::Failed => self.choices.is_empty(),
-            Kind::Unmeasured => false,
+        match self.failure {
+            Failure::Skipped(_) => true,
+            Failure::Failed(_) => self.choices.is_empty(),
+            Failure::Unmeasured(_) | Failure::DeviceLost(_) => false,
         }
     }
 }

@@ -14,9 +14,8 @@ use crate::units::{count, duration};
 pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
-    skipped: Kinds,
-    failed: Kinds,
-    unmeasured: Kinds,
+    /// Inputs and choices without a time.
+    untimed: BTreeMap<KindKey, Kind>,
     /// How often each choice won.
     wins: BTreeMap<String, u64>,
     /// Wall time.
@@ -29,8 +28,8 @@ pub struct Summary {
     pub interrupted: bool,
 }
 
-/// Inputs and choices without a time, by whether it is a choice, and by the reason without its numbers.
-type Kinds = BTreeMap<(bool, String), Kind>;
+/// What counts together: the outcome in words, whether it is a choice's, and the reason without its numbers.
+type KindKey = (&'static str, bool, String);
 
 /// Reasons that differ only in their numbers.
 #[derive(Clone, Debug, Default)]
@@ -79,19 +78,42 @@ impl Summary {
 
     /// Counts a choice, or a whole input, without a time.
     fn leave_out(&mut self, choice: Option<&String>, failure: &Failure) {
-        let mut reason = failure.reason().to_owned();
-        let kinds = match failure {
-            Failure::Skipped(_) => &mut self.skipped,
-            Failure::Failed(_) => &mut self.failed,
+        let (outcome, later) = match failure {
+            Failure::Failed(_) => ("failed", ""),
+            Failure::Skipped(_) => ("skipped", ""),
             Failure::Unmeasured(_) | Failure::DeviceLost(_) => {
-                reason.push_str("; a later run measures them");
-                &mut self.unmeasured
+                ("not measured", "; a later run measures them")
             }
         };
-        let kind = kinds.entry((choice.is_some(), without_numbers(&reason))).or_default();
+        let reason = format!("{}{later}", failure.reason());
+        let kind = self.untimed.entry((outcome, choice.is_some(), without_numbers(&reason))).or_default();
         kind.reasons.insert(reason);
         kind.choices.extend(choice.cloned());
         kind.times += 1;
+    }
+
+    /// Writes one line for each kind of reason.
+    fn write_untimed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for ((what, ..), Kind { reasons, choices, times }) in self.untimed.iter().take(SHOWN) {
+            let reason = shown::cut(reasons.first().map_or("", String::as_str), SHOWN_OF_REASON);
+            let alike = reasons.len() - 1;
+            let names = choices.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+            match choices.len() {
+                0 => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
+                1..=3 => write!(f, "\n{what} {} ({names}): {reason}", count(*times, "time"))?,
+                all => {
+                    write!(f, "\n{what} {} ({names} and {} more): {reason}", count(*times, "time"), all - 3)?
+                }
+            }
+            if alike > 0 {
+                write!(f, " (and {} like it)", count(alike as u64, "reason"))?;
+            }
+        }
+        if self.untimed.len() > SHOWN {
+            let more = count((self.untimed.len() - SHOWN) as u64, "more reason");
+            write!(f, "\n{more}: see the outcomes file")?;
+        }
+        Ok(())
     }
 }
 
@@ -113,9 +135,7 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        by_kind(f, "skipped", &self.skipped)?;
-        by_kind(f, "failed", &self.failed)?;
-        by_kind(f, "not measured", &self.unmeasured)?;
+        self.write_untimed(f)?;
         if self.interrupted {
             write!(f, "\ninterrupted after the current input; run the same command to continue")?;
         }
@@ -130,28 +150,6 @@ fn without_numbers(text: &str) -> String {
         !is_number
     };
     text.chars().filter(|c| is_text(c)).collect()
-}
-
-/// Writes one line for each kind of reason.
-fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &Kinds) -> fmt::Result {
-    for Kind { reasons, choices, times } in kinds.values().take(SHOWN) {
-        let reason = shown::cut(reasons.first().map_or("", String::as_str), SHOWN_OF_REASON);
-        let alike = reasons.len() - 1;
-        let names = choices.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-        match choices.len() {
-            0 => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
-            1..=3 => write!(f, "\n{what} {} ({names}): {reason}", count(*times, "time"))?,
-            all => write!(f, "\n{what} {} ({names} and {} more): {reason}", count(*times, "time"), all - 3)?,
-        }
-        if alike > 0 {
-            write!(f, " (and {} like it)", count(alike as u64, "reason"))?;
-        }
-    }
-    if kinds.len() > SHOWN {
-        let more = count((kinds.len() - SHOWN) as u64, "more reason");
-        write!(f, "\n{what} for {more}: see the outcomes file")?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

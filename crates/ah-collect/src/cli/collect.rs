@@ -14,7 +14,6 @@ use crate::collect;
 use crate::options::Options;
 use crate::plan;
 use crate::process_group;
-use crate::progress::Progress;
 use crate::units::seconds;
 
 /// Inputs that a run measures without a limit of its own.
@@ -43,8 +42,7 @@ impl<F: clap::Args> CollectFlags<F> {
     pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, Error> {
         process_group::start_guard();
         let mut workers = program.workers(&self.source, self.hang_seconds)?;
-        let worker = workers.first_mut();
-        let worker = worker.ok_or_else(|| Error::Usage("there is nothing to measure".to_owned()))?;
+        let worker = &mut workers[0];
         let listed = self.inputs.as_ref().map(|path| plan::read_inputs(path, worker)).transpose()?;
         let mut options = self.options;
         let has_limit = listed.is_some() || options.max_seconds.is_some() || options.draws.is_some();
@@ -52,7 +50,7 @@ impl<F: clap::Args> CollectFlags<F> {
         options.policy = policy(worker.experiment.timing, self.num_reps);
         options.listed = listed;
         let stop = stop_on_signal();
-        let summary = collect::collect(&mut workers, &options, &Progress::default(), &stop)?;
+        let summary = collect::collect(&mut workers, &options, &stop)?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
     }

@@ -18,7 +18,7 @@ pub(crate) trait Program {
     /// The flags that name what is measured, and where.
     type Flags: clap::Args + Debug;
 
-    /// Starts a worker for each device, which has this long for the next line of an answer.
+    /// Starts a worker for each device, at least one, which has this long for the next line of an answer.
     ///
     /// # Errors
     /// The flags contradict each other, or a worker does not start.

@@ -48,10 +48,7 @@ impl<T: Clone + Send + 'static> Program for Functional<T> {
     }
 
     fn serve(&self, _: NoFlags, _: Duration) -> std::io::Result<()> {
-        // The collector has the times of the features from the first process: they take up to 0.2 s.
-        let times_features = !worker::is_replacement();
-        let runner =
-            FunctionRunner::new(self.experiment.clone(), Arc::clone(&self.functions), times_features);
+        let runner = FunctionRunner::new(self.experiment.clone(), Arc::clone(&self.functions));
         ah_measure::serve(Ok::<_, String>(runner))
     }
 }

@@ -117,14 +117,14 @@ mod tests {
         let head = r#"{"name":"x","device_capa":[0,0],"numerical_features":["n"],"categorical_features":[]}"#;
         let log = format!("{head}\nn,choice,feedback\n1,a,1\n2,a,1\n3,a,1\n3,b,2\n");
         let log = read_bytes(Path::new("train.txt"), log.as_bytes(), ReadOptions::default()).unwrap();
-        let record = |line: &str| serde_json::from_str(&format!("{{{line},\"reason\":\"why\"}}")).unwrap();
+        let record = |line: &str| serde_json::from_str(&format!("{{{line}:\"why\"}}")).unwrap();
         let records = [
-            r#""input":"1","choices":["b"],"outcome":"skipped""#,
-            r#""input":"2","choices":["b"],"outcome":"unmeasured""#,
-            r#""input":"4","outcome":"skipped""#,
-            r#""input":"5","outcome":"unmeasured""#,
-            r#""input":"6","outcome":"failed""#,
-            r#""input":"7","choices":["a","b","c"],"outcome":"skipped""#,
+            r#""input":"1","choices":["b"],"skipped""#,
+            r#""input":"2","choices":["b"],"unmeasured""#,
+            r#""input":"4","skipped""#,
+            r#""input":"5","unmeasured""#,
+            r#""input":"6","failed""#,
+            r#""input":"7","choices":["a","b","c"],"skipped""#,
         ]
         .map(record);
         let optimization = Optimization {

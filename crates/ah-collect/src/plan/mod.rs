@@ -15,7 +15,7 @@ use ah_measure::{Failure, Measurement, lock};
 use ah_model::{Context, Schema, Value};
 use ah_types::log::context_text;
 
-use crate::options::{Options, Shard};
+use crate::options::Options;
 use crate::worker::Worker;
 pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;
@@ -60,10 +60,8 @@ fn flaw(context: &Context) -> Option<Failure> {
 /// The inputs that are still to be measured.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// `None`: the workers draw the inputs from the seed.
-    listed: Option<Vec<Context>>,
-    seed: u64,
-    shard: Shard,
+    /// The seed of the inputs, or a list of them; the part of them to measure.
+    options: Options,
     /// The sequence ends before this position.
     end: u64,
     /// No input starts after this.
@@ -98,11 +96,10 @@ impl Plan {
     pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
         let (seen, ahead) = (HashSet::new(), VecDeque::new());
+        let listed = options.listed.as_ref().map(|contexts| contexts.len() as u64);
         Self {
-            listed: options.listed.clone(),
-            seed: options.seed,
-            shard: options.shard,
-            end: options.draws.unwrap_or(u64::MAX),
+            options: options.clone(),
+            end: listed.or(options.draws).unwrap_or(u64::MAX),
             deadline: options.max_seconds.map(|t| Instant::now() + t),
             schema,
             places: Mutex::new(Places { next: 0, left, seen, ahead, earlier }),
@@ -113,12 +110,12 @@ impl Plan {
     /// The number of inputs that the log will hold at the end, if that is known.
     pub fn goal(&self) -> Option<u64> {
         let places = lock(&self.places);
-        let listed = self.listed.as_ref().map(|contexts| {
+        let listed = self.options.listed.as_ref().map(|contexts| {
             let mut seen = HashSet::new();
             let mut is_fresh = |text: String| !places.earlier.is_done(&text) && seen.insert(text);
             let fresh =
                 contexts.iter().zip(0..).filter(|(context, _)| is_fresh(context_text(context, &self.schema)));
-            fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64
+            fresh.filter(|(_, position)| self.options.shard.contains(*position)).count() as u64
         });
         places.left.into_iter().chain(listed).min().map(|left| left + places.earlier.done())
     }
@@ -149,19 +146,13 @@ impl Plan {
                 places.next - 1
             };
             // Not under the lock: a worker may take long to draw.
-            let seed = Seed(self.seed, position);
-            let drawn = match &self.listed {
-                Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
-                    Some(context) => Ok(context.clone()),
-                    None => {
-                        lock(&self.places).give_back();
-                        return Ok(None);
-                    }
-                },
+            let seed = Seed(self.options.seed, position);
+            let drawn = match &self.options.listed {
+                Some(contexts) => Ok(contexts[position as usize].clone()),
                 None => worker.draw(seed),
             };
             let unnamed =
-                |flaw| (Context::new(), format!("draw {position} of seed {}", self.seed), Some(flaw));
+                |flaw| (Context::new(), format!("draw {position} of seed {}", self.options.seed), Some(flaw));
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
                     let (text, flaw) = (context_text(&context, &self.schema), flaw(&context));
@@ -173,7 +164,7 @@ impl Plan {
             let mut places = lock(&self.places);
             // An input that is drawn twice belongs to the shard that drew it first.
             let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
-            if is_new && self.shard.contains(position) {
+            if is_new && self.options.shard.contains(position) {
                 let rows = places.earlier.rows(&text);
                 return Ok(Some(PlannedInput { context, seed, text, flaw, rows }));
             }

@@ -30,7 +30,7 @@ use process::{Fault, FaultKind, GRACE, Patience, Process};
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
-pub use process::{OnWorking, command, is_replacement};
+pub use process::{OnWorking, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;
 
@@ -111,11 +111,7 @@ impl Worker {
         named: Named,
         shows_errors: bool,
     ) -> Result<Self, Error> {
-        let start = move || {
-            let started = Process::start(&mut command, shows_errors);
-            command.env(process::REPLACEMENT, "1");
-            started
-        };
+        let start = move || Process::start(&mut command, shows_errors);
         Self::over(Box::new(start), limit, Duration::from_secs(1), named)
     }
 

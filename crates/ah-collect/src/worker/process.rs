@@ -33,14 +33,6 @@ pub fn command() -> Result<Command, Error> {
     Ok(command)
 }
 
-/// The environment variable of a process that replaces another one.
-pub(super) const REPLACEMENT: &str = "AH_COLLECT_REPLACEMENT";
-
-/// Whether this process is a worker that replaces another one, whose description its collector has.
-pub fn is_replacement() -> bool {
-    std::env::var_os(REPLACEMENT).is_some()
-}
-
 /// A fault of a process.
 #[derive(Debug)]
 pub(super) struct Fault {

@@ -36,18 +36,14 @@ fn every_kind_of_outcome_is_kept() {
         let times = outcomes.matches(reason).count();
         assert_eq!(times, 20, "{reason} in {outcomes}");
     }
-    assert!(
-        outcomes.contains(r#""choices":["hanging","crashing","losing"],"outcome":"skipped""#),
-        "{outcomes}"
-    );
+    assert!(outcomes.contains(r#""choices":["hanging","crashing","losing"],"skipped":"#), "{outcomes}");
 
     let too_large = folder.path("large.csv");
     std::fs::write(&too_large, "size,kind\n95000,apples\n5,pears\n").unwrap();
     let large = folder.path("large.txt");
     succeed(fake(&folder).arg("--inputs").arg(&too_large).arg("-o").arg(&large));
     let outcomes = folder.read("large.txt.outcomes.jsonl");
-    let record =
-        r#"{"input":"95000,apples","outcome":"skipped","reason":"out of memory: more than 90000 elements"#;
+    let record = r#"{"input":"95000,apples","skipped":"out of memory: more than 90000 elements"#;
     assert!(outcomes.contains(record), "{outcomes}");
 }
 

@@ -67,15 +67,14 @@ fn cells(folder: &Folder) -> Cells {
     for line in folder.read("train.txt.outcomes.jsonl").lines() {
         // A torn line is ended and no record.
         let Ok(record) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        let kind = ["skipped", "failed"].into_iter().find(|kind| record.get(kind).is_some());
+        let Some(kind) = kind else { continue };
         let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
-        if text("outcome") == "unmeasured" {
-            continue;
-        }
         let choices = record["choices"].as_array().cloned().unwrap_or_default();
         let names = choices.iter().map(|choice| choice.as_str().unwrap().to_owned());
         for choice in names.chain(choices.is_empty().then(String::new)) {
             let reasons = cells.entry((text("input"), choice)).or_default();
-            let reason = format!("{}: {}", text("outcome"), text("reason"));
+            let reason = format!("{kind}: {}", text(kind));
             // A kill between the two writes has the reason recorded twice.
             if !reasons.contains(&reason) {
                 reasons.push(reason);

@@ -71,7 +71,7 @@ pub(crate) fn collect(
         let progress = progress.clone();
         worker.begin_run(Arc::new(move |text| progress.working(text)), run_ends);
     }
-    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input));
+    let result = measure_inputs(workers, &plan, stop, |input| record.take(input));
     let result = result.and_then(|()| record.end());
     progress.finish();
     if record.summary.measured > 0 {

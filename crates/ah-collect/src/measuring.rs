@@ -5,7 +5,6 @@ use std::sync::mpsc;
 
 use ah_measure::{Failure, Measurement};
 use ah_model::Error;
-use ah_types::TimingPolicy;
 
 use crate::plan::{Plan, PlannedInput};
 use crate::worker::Worker;
@@ -35,7 +34,6 @@ impl MeasuredInput {
 pub(crate) fn measure_inputs(
     workers: &mut [Worker],
     plan: &Plan,
-    policy: TimingPolicy,
     stop: &AtomicBool,
     mut each: impl FnMut(MeasuredInput) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -45,7 +43,7 @@ pub(crate) fn measure_inputs(
         let (send, receive) = mpsc::channel();
         for worker in workers {
             let send = send.clone();
-            let work = move || take_inputs(worker, plan, policy, &send, ended);
+            let work = move || take_inputs(worker, plan, &send, ended);
             std::thread::Builder::new().spawn_scoped(scope, work).map_err(|e| {
                 abort.store(true, Ordering::Relaxed);
                 Error::Device(format!("cannot start a thread for each device: {e}"))
@@ -65,7 +63,6 @@ pub(crate) fn measure_inputs(
 fn take_inputs(
     worker: &mut Worker,
     plan: &Plan,
-    policy: TimingPolicy,
     send: &mpsc::Sender<Result<MeasuredInput, Failure>>,
     ended: impl Fn() -> bool,
 ) {
@@ -81,7 +78,7 @@ fn take_inputs(
         plan.compile(worker, &planned);
         let result = match &planned.flaw {
             Some(flaw) => Err(flaw.clone()),
-            None => worker.measure(&planned.context, planned.seed, &policy),
+            None => worker.measure(&planned.context, planned.seed, &plan.options.policy),
         };
         plan.note(&result);
         let input = MeasuredInput { planned, result };

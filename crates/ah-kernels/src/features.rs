@@ -79,24 +79,22 @@ impl Padding {
     }
 }
 
-/// Reads a whole number from 1 to `most`.
-pub fn size(context: &Context, name: &str, most: u32) -> Result<usize, String> {
+/// The largest size: kernels on a GPU count in 32 bits.
+const LARGEST: u32 = 1 << 24;
+
+/// Reads a size: a whole number from 1 up.
+pub fn size(context: &Context, name: &str) -> Result<usize, String> {
     match context.number(name) {
-        Some(x) if (1.0..=f64::from(most)).contains(&x) && x.fract() == 0.0 => Ok(x as usize),
-        Some(x) => Err(format!("{name} must be a whole number from 1 to {most}, found {x}")),
+        Some(x) if (1.0..=f64::from(LARGEST)).contains(&x) && x.fract() == 0.0 => Ok(x as usize),
+        Some(x) => Err(format!("{name} must be a whole number from 1 to {LARGEST}, found {x}")),
         None => Err(format!("{name} is missing")),
     }
 }
 
 /// Reads the strides of a `rows × columns` matrix, and checks that the matrix is dense.
-pub fn strides(
-    context: &Context,
-    mat: &str,
-    shape: (usize, usize),
-    most: u32,
-) -> Result<(usize, usize), String> {
+pub fn strides(context: &Context, mat: &str, shape: (usize, usize)) -> Result<(usize, usize), String> {
     let (rows, columns) = shape;
-    let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"), most);
+    let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"));
     let found = (stride(0)?, stride(1)?);
     let dense = [false, true].map(|transposed| dense(transposed, shape));
     if dense.contains(&found) {

@@ -136,6 +136,7 @@ impl Description {
         let timing = serde_json::to_value(experiment.timing).ok();
         let draws = inputs.is_none().then_some("draw");
         let ahead = experiment.compiles_ahead.then_some("compile");
+        let can = ["accept", "check", "release"].into_iter().chain(draws).chain(ahead);
         Self {
             protocol: VERSION,
             name: Some(optimization.name.clone()),
@@ -148,12 +149,7 @@ impl Description {
             inputs: inputs.unwrap_or_default(),
             device: Some(experiment.device.clone()),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
-            can: ["accept", "check", "release"]
-                .into_iter()
-                .chain(draws)
-                .chain(ahead)
-                .map(str::to_owned)
-                .collect(),
+            can: can.map(str::to_owned).collect(),
             batch: BATCH,
             simulated: experiment.simulated,
             threads: experiment.threads,

@@ -61,7 +61,7 @@ fn flaw(context: &Context) -> Option<Failure> {
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The seed of the inputs, or a list of them; the part of them to measure.
-    options: Options,
+    pub options: Options,
     /// The sequence ends before this position.
     end: u64,
     /// No input starts after this.

@@ -128,7 +128,7 @@ fn contexts_outside_the_domain() {
         ),
         (
             "0,8,8,8,1,8,1,torch.float32,torch.float32,True,True,False",
-            "m must be a whole number from 1 to 1073741824, found 0",
+            "m must be a whole number from 1 to 16777216, found 0",
         ),
     ] {
         std::fs::write(folder.path("inputs.csv"), format!("{header}\n{row}\n")).unwrap();

@@ -9,12 +9,10 @@ use rand::Rng as _;
 use super::clock;
 use super::kernels::MatMul;
 use super::kernels::pad_mm::{self, ALIGNMENT, PRODUCT, Padded};
-use crate::features::{self, Padding};
+use crate::features::{self, Padding, size};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
-/// The largest size.
-const LARGEST: u32 = 1 << 30;
 /// Most elements of an operand: 4 GiB.
 const MAX_ELEMENTS: usize = 1 << 30;
 
@@ -84,12 +82,11 @@ impl ProductRunner {
                 return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
             }
         }
-        let size = |name| features::size(context, name, LARGEST);
-        let sizes @ [m, k, n] = [size("m")?, size("k")?, size("n")?];
+        let sizes @ [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
         if self.pads {
             PADDING.check(context, sizes.map(|size| size as u64))?;
         }
-        let strides = |mat: &str, size| features::strides(context, mat, size, LARGEST);
+        let strides = |mat: &str, shape| features::strides(context, mat, shape);
         Ok([((m, k), strides("mat1", (m, k))?), ((k, n), strides("mat2", (k, n))?)])
     }
 }

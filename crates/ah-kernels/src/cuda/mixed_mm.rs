@@ -31,7 +31,7 @@ const TICKETS: usize = 4 << 20;
 pub(super) struct MixedMmOperation {
     cublas: Cublas,
     convert: Kernel,
-    /// Room for partial sums, and tickets that are zero before and after every launch.
+    /// Room for partial sums, and tickets that are zero before a method runs and that each launch leaves at zero.
     partial: Allocation,
     tickets: Allocation,
 }
@@ -50,7 +50,6 @@ pub(super) fn runner(
         partial: Allocation::new(gpu.context(), PARTIAL * 4)?,
         tickets: Allocation::new(gpu.context(), TICKETS * 4)?,
     };
-    operation.reset(&gpu)?;
     ProductRunner::new(optimization, gpu, choices, timing, operation)
 }
 
@@ -146,6 +145,8 @@ impl Operation for MixedMmOperation {
                 return Err(Failure::skipped(format!("needs {found} {what} of workspace, there are {most}")));
             }
         }
+        // A kernel that failed may have left others.
+        gpu.fill(self.tickets.buffer, 0)?;
         Ok(Some((gpu.kernel(SOURCE, "mixed_mm", ours.defines(product))?, launch)))
     }
 
@@ -158,10 +159,5 @@ impl Operation for MixedMmOperation {
         let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
         let (partial, tickets) = (Arg::Buffer(self.partial.buffer), Arg::Buffer(self.tickets.buffer));
         gpu.launch(kernel, launch.grid, &[a, b, c, partial, tickets, m, n, k, lda, ldb, ldc])
-    }
-
-    /// Sets the tickets to zero, after a kernel that may have failed to.
-    fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
-        gpu.fill(self.tickets.buffer, 0)
     }
 }

@@ -1,7 +1,7 @@
 //! Compiles CUDA C++ for the device at hand, and keeps the machine code on disk by source, headers, options,
 //! architecture and compiler version.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -42,7 +42,7 @@ impl Source {
     /// A user's file, which finds its headers in these folders. It stays in memory until the process ends, because
     /// a process measures only one.
     pub(crate) fn of_user(file: String, text: String, folders: &[PathBuf], mut options: Vec<String>) -> Self {
-        let headers = Headers::of(&text, folders, &options).map(|headers| headers.hash());
+        let headers = headers_hash(&text, folders, &options);
         options.extend(folders.iter().map(|folder| format!("--include-path={}", folder.display())));
         let user = Box::leak(Box::new(User { options, headers }));
         Self { file: file.leak(), text: text.leak(), user: Some(user) }
@@ -140,25 +140,17 @@ impl Compiler {
     }
 }
 
-/// The headers that a file includes, theirs included, by path.
-#[derive(Debug)]
-struct Headers(BTreeMap<PathBuf, Vec<u8>>);
-
-impl Headers {
-    /// Finds the headers of `text` in these folders. Conditions are not evaluated, so there may be more headers than the
-    /// compiler reads. A header that is in none of the folders is the compiler's own. Returns `None` where a macro names a
-    /// header, or an option includes one or names a folder.
-    fn of(text: &str, folders: &[PathBuf], options: &[String]) -> Option<Self> {
-        if options.iter().any(|option| option.contains("-include") || option.starts_with("-I")) {
-            return None;
-        }
-        let mut headers = Self(BTreeMap::new());
-        headers.add(text, None, folders)?;
-        Some(headers)
+/// A hash of the headers that a file includes, theirs included, if it finds them in these folders. Conditions are not evaluated,
+/// so there may be more headers than the compiler reads. A header that is in none of the folders is the compiler's own.
+/// `None` where a macro names a header, or an option includes one or names a folder.
+fn headers_hash(text: &str, folders: &[PathBuf], options: &[String]) -> Option<String> {
+    if options.iter().any(|option| option.contains("-include") || option.starts_with("-I")) {
+        return None;
     }
-
-    /// Adds the headers of a text that lies in `own`.
-    fn add(&mut self, text: &str, own: Option<&Path>, folders: &[PathBuf]) -> Option<()> {
+    let (mut hash, mut found) = (blake3::Hasher::new(), HashSet::new());
+    // Each text with the folder that it lies in.
+    let mut texts: Vec<(String, Option<PathBuf>)> = vec![(text.to_owned(), None)];
+    while let Some((text, own)) = texts.pop() {
         for line in text.lines() {
             let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
             let Some(name) = directive.and_then(|line| line.strip_prefix("include")) else { continue };
@@ -168,29 +160,20 @@ impl Headers {
                 .and_then(|name| name.split_once('"'))
                 .or_else(|| name.strip_prefix('<').and_then(|name| name.split_once('>')))?
                 .0;
-            let places = own.into_iter().chain(folders.iter().map(PathBuf::as_path));
+            let places = own.iter().chain(folders);
             let Some(path) = places.map(|folder| folder.join(name)).find(|path| path.is_file()) else {
                 continue;
             };
-            if !self.0.contains_key(&path) {
+            if found.insert(path.clone()) {
                 let bytes = std::fs::read(&path).ok()?;
-                let text = String::from_utf8_lossy(&bytes).into_owned();
-                self.0.insert(path.clone(), bytes);
-                self.add(&text, path.parent(), folders)?;
+                hash.update(path.as_os_str().as_encoded_bytes()).update(&[0]);
+                hash.update(blake3::hash(&bytes).as_bytes());
+                let folder = path.parent().map(Path::to_owned);
+                texts.push((String::from_utf8_lossy(&bytes).into_owned(), folder));
             }
         }
-        Some(())
     }
-
-    fn hash(&self) -> String {
-        let mut hash = blake3::Hasher::new();
-        for (path, bytes) in &self.0 {
-            hash.update(path.as_os_str().as_encoded_bytes())
-                .update(&[0])
-                .update(blake3::hash(bytes).as_bytes());
-        }
-        hash.finalize().to_hex().to_string()
-    }
+    Some(hash.finalize().to_hex().to_string())
 }
 
 /// Hopper's and Blackwell's own instructions (wgmma) exist only in the `a` variants.
@@ -226,7 +209,7 @@ mod tests {
         write("inner/sum.cuh", "#include \"step.cuh\"\n#include \"../tile.cuh\"\n");
         write("inner/step.cuh", "#define STEP 1\n");
         let source = "#pragma once\n#include \"tile.cuh\"\n";
-        let hash = || Headers::of(source, &[folder.path().to_owned()], &[]).unwrap().hash();
+        let hash = || headers_hash(source, &[folder.path().to_owned()], &[]).unwrap();
         let before = hash();
         assert_eq!(before, hash());
         write("inner/step.cuh", "#define STEP 2\n");
@@ -235,9 +218,9 @@ mod tests {
 
     #[test]
     fn headers_that_cannot_be_told_are_not_kept() {
-        assert!(Headers::of("#include HEADER\n", &[], &[]).is_none());
-        assert!(Headers::of("", &[], &["--pre-include=a.cuh".to_owned()]).is_none());
-        assert!(Headers::of("", &[], &["-Ia".to_owned()]).is_none());
-        assert!(Headers::of("", &[], &["--use_fast_math".to_owned()]).is_some());
+        assert!(headers_hash("#include HEADER\n", &[], &[]).is_none());
+        assert!(headers_hash("", &[], &["--pre-include=a.cuh".to_owned()]).is_none());
+        assert!(headers_hash("", &[], &["-Ia".to_owned()]).is_none());
+        assert!(headers_hash("", &[], &["--use_fast_math".to_owned()]).is_some());
     }
 }

@@ -4,10 +4,7 @@ use ah_model::Context;
 
 use super::arena::Buffer;
 use super::element::Element;
-use crate::features;
-
-/// The largest size: kernels count in 32 bits.
-const LARGEST: u32 = 1 << 24;
+use crate::features::{self, size};
 
 /// A matrix in device memory.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +84,8 @@ impl Product {
                 return Err(format!("using_tf32 must be {expected} with {}, found {found:?}", a.torch()));
             }
         };
-        let a_strides = features::strides(context, "mat1", (m, k), LARGEST)?;
-        let b_strides = features::strides(context, "mat2", (k, n), LARGEST)?;
+        let a_strides = features::strides(context, "mat1", (m, k))?;
+        let b_strides = features::strides(context, "mat2", (k, n))?;
         Ok(Self::new(Matrix::new(a, (m, k), a_strides), Matrix::new(b, (k, n), b_strides), tf32))
     }
 
@@ -124,11 +121,6 @@ impl Product {
     pub(crate) fn sizes(&self) -> [u64; 3] {
         [self.a.rows, self.a.columns, self.b.columns].map(|size| size as u64)
     }
-}
-
-/// Reads a size.
-pub(crate) fn size(context: &Context, name: &str) -> Result<usize, String> {
-    features::size(context, name, LARGEST)
 }
 
 /// Reads an element type.

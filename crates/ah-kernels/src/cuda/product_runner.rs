@@ -42,11 +42,6 @@ pub(super) trait Operation {
     fn result(&self, input: &Input, _method: &Self::Method) -> Matrix {
         input.product.c
     }
-
-    /// Mends what a failed run may have left.
-    fn reset(&self, _gpu: &Gpu) -> Result<(), CudaError> {
-        Ok(())
-    }
 }
 
 /// See [`BenchmarkRunner::Input`].
@@ -115,11 +110,7 @@ impl<O: Operation> BenchmarkRunner for ProductRunner<O> {
         let result = operation.result(input, &method);
         operands.poison(gpu, &result)?;
         operation.run(gpu, input, &method)?;
-        let right = operands.check(gpu, &result, &input.expected);
-        if right.is_err() {
-            operation.reset(gpu)?;
-        }
-        right
+        operands.check(gpu, &result, &input.expected)
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {

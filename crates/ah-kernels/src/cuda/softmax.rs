@@ -12,7 +12,8 @@ use super::kernels::{Grid, Softmax};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
 use super::policy;
-use super::product::{Matrix, element, size};
+use super::product::{Matrix, element};
+use crate::features::size;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 

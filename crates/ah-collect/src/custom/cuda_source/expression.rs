@@ -4,6 +4,7 @@
 
 use ah_model::expr::{self, Expr, Type};
 use ah_model::{Schema, Value};
+use serde_json::Value as Json;
 
 /// An expression that computes a number.
 #[derive(Debug)]
@@ -15,19 +16,9 @@ pub(super) struct NumberExpression {
 
 impl NumberExpression {
     /// Reads the value of `key`: a number, or an expression over the features and parameters of `schema`.
-    pub(super) fn new(key: &str, value: &toml::Value, schema: &Schema) -> Result<Self, String> {
+    pub(super) fn new(key: &str, value: &Json, schema: &Schema) -> Result<Self, String> {
         let wrong = |message: String| format!("{key}: {message}");
-        let text = match value {
-            toml::Value::Integer(x) => x.to_string(),
-            toml::Value::Float(x) if x.is_finite() => x.to_string(),
-            toml::Value::String(text) => text.clone(),
-            other => {
-                return Err(wrong(format!(
-                    "expected a number or an expression, found a value of type {}",
-                    other.type_str()
-                )));
-            }
-        };
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let expression = expr::parse(&text).and_then(|parsed| parsed.resolve(schema));
         let expression = expression.map_err(|e| wrong(e.to_string()))?;
         if expression.ty() != Type::Number {

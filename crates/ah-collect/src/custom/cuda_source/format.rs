@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ah_kernels::cuda::source::Fill;
 use serde::Deserialize;
+use serde_json::Value;
 
 use ah_measure::draws::Inputs;
 use ah_model::FieldValue;
@@ -18,11 +19,11 @@ pub(in crate::custom) struct CudaTable {
     /// The function, declared as `extern "C" __global__`.
     pub(super) kernel: String,
     /// Blocks in one to three dimensions.
-    pub(super) grid: toml::Value,
+    pub(super) grid: Value,
     /// Threads of a block in one to three dimensions.
-    pub(super) block: toml::Value,
+    pub(super) block: Value,
     /// Bytes of dynamic shared memory.
-    pub(super) shared_memory: Option<toml::Value>,
+    pub(super) shared_memory: Option<Value>,
     /// The values of each compile-time parameter, a macro of the source. Each combination that the
     /// constraints allow is a choice.
     pub(super) parameters: BTreeMap<String, Vec<FieldValue>>,
@@ -33,7 +34,7 @@ pub(in crate::custom) struct CudaTable {
     #[serde(default, rename = "argument")]
     pub(super) arguments: Vec<ArgumentTable>,
     /// The launch with the correct outputs: a choice's name, or another kernel of the source.
-    pub(super) reference: Option<toml::Value>,
+    pub(super) reference: Option<Value>,
     /// The largest difference from the reference, as a share of the largest magnitude.
     pub(super) tolerance: Option<f64>,
     /// Further options of NVRTC.
@@ -56,9 +57,9 @@ pub(super) struct ArgumentTable {
     #[serde(rename = "type")]
     pub element: String,
     /// Elements of the buffer.
-    pub length: Option<toml::Value>,
+    pub length: Option<Value>,
     /// The scalar.
-    pub value: Option<toml::Value>,
+    pub value: Option<Value>,
     /// The buffer's contents.
     pub fill: Option<Fill>,
     /// Whether the kernel writes its result to it.
@@ -71,7 +72,7 @@ pub(super) struct ArgumentTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct LaunchTable {
     pub kernel: String,
-    pub grid: toml::Value,
-    pub block: toml::Value,
-    pub shared_memory: Option<toml::Value>,
+    pub grid: Value,
+    pub block: Value,
+    pub shared_memory: Option<Value>,
 }

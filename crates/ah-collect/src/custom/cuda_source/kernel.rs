@@ -10,6 +10,7 @@ use ah_model::artefact::read_text;
 use ah_model::shown::did_you_mean;
 use ah_model::{Context, Precondition, Schema, Value};
 use ah_types::Optimization;
+use serde_json::Value as Json;
 
 use super::format::{CudaTable, LaunchTable};
 use super::launch::{Arguments, LaunchExpressions};
@@ -136,7 +137,7 @@ impl CudaKernel {
 }
 
 fn reference(
-    value: Option<&toml::Value>,
+    value: Option<&Json>,
     optimization: &Optimization,
     choices: &[CudaChoice],
     names: &Schema,
@@ -149,13 +150,13 @@ fn reference(
     };
     let wrong = |message: String| format!("cuda.reference: {message}");
     match value {
-        toml::Value::String(name) => position(name).map(Reference::Choice).ok_or_else(|| {
+        Json::String(name) => position(name).map(Reference::Choice).ok_or_else(|| {
             let proposal = did_you_mean(name, choices.iter().map(|choice| &choice.name));
             wrong(format!("{name:?} is none of the {} choices{proposal}", choices.len()))
         }),
         table => {
             let written: LaunchTable =
-                table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
+                serde_json::from_value(table.clone()).map_err(|e| wrong(e.to_string()))?;
             LaunchExpressions::new("cuda.reference", &written, names).map(Reference::Kernel)
         }
     }

@@ -3,6 +3,7 @@
 use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill, Grid, LaunchPlan, NamedFill};
 use ah_model::shown::did_you_mean;
 use ah_model::{Schema, Value};
+use serde_json::{Value as Json, json};
 
 use super::expression::NumberExpression;
 use super::format::{ArgumentTable, LaunchTable};
@@ -13,29 +14,25 @@ pub(super) struct LaunchExpressions {
     kernel: String,
     grid: Vec<NumberExpression>,
     block: Vec<NumberExpression>,
-    shared_memory: Option<NumberExpression>,
+    shared_memory: NumberExpression,
 }
 
 impl LaunchExpressions {
     pub(super) fn new(table: &str, written: &LaunchTable, names: &Schema) -> Result<Self, String> {
-        let number =
-            |key: &str, value: &toml::Value| NumberExpression::new(&format!("{table}.{key}"), value, names);
-        let sizes = |key: &str, value: &toml::Value| {
-            let toml::Value::Array(values) = value else { return Ok(vec![number(key, value)?]) };
+        let number = |key: &str, value: &Json| NumberExpression::new(&format!("{table}.{key}"), value, names);
+        let sizes = |key: &str, value: &Json| {
+            let Json::Array(values) = value else { return Ok(vec![number(key, value)?]) };
             if !(1..=3).contains(&values.len()) {
                 return Err(format!("{table}.{key}: expected one to three sizes, found {}", values.len()));
             }
             values.iter().map(|size| number(key, size)).collect()
         };
+        let bytes = written.shared_memory.clone().unwrap_or_else(|| json!(0));
         Ok(Self {
             kernel: written.kernel.clone(),
             grid: sizes("grid", &written.grid)?,
             block: sizes("block", &written.block)?,
-            shared_memory: written
-                .shared_memory
-                .as_ref()
-                .map(|bytes| number("shared_memory", bytes))
-                .transpose()?,
+            shared_memory: number("shared_memory", &bytes)?,
         })
     }
 
@@ -47,8 +44,7 @@ impl LaunchExpressions {
             }
             Ok::<_, String>(sizes)
         };
-        let shared_memory =
-            self.shared_memory.as_ref().map_or(Ok(0), |bytes| bytes.whole(row, 0, 1 << 30))?;
+        let shared_memory = self.shared_memory.whole(row, 0, 1 << 30)?;
         let (blocks, threads) = (sizes(&self.grid)?, sizes(&self.block)?);
         let grid = Grid { blocks, threads, shared_memory: small(shared_memory) };
         Ok(LaunchPlan { kernel: self.kernel.clone(), defines: defines.to_vec(), grid })

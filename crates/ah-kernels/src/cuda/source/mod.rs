@@ -163,16 +163,19 @@ impl UserRunner {
         })
     }
 
-    fn run_reference(&self, input: &UserInput) -> Result<(), Failure> {
-        let launch = &input.plan.reference;
+    /// Fills the buffers and runs a kernel once. The kernel before it may also have changed a buffer that it should only read.
+    fn run(&self, input: &UserInput, launch: &LaunchPlan) -> Result<(), CudaError> {
+        let kernel = self.kernel(launch)?;
         for index in 0..input.buffers.len() {
             self.fill(input, index)?;
         }
-        let run = || {
-            self.gpu.launch(&self.kernel(launch)?, launch.grid, &input.arguments)?;
-            self.gpu.wait()
-        };
-        run().map_err(|error| match Failure::from(error) {
+        self.gpu.launch(&kernel, launch.grid, &input.arguments)?;
+        self.gpu.wait()
+    }
+
+    fn run_reference(&self, input: &UserInput) -> Result<(), Failure> {
+        let launch = &input.plan.reference;
+        self.run(input, launch).map_err(|error| match Failure::from(error) {
             Failure::Failed(reason) => Failure::Failed(format!("the reference {}: {reason}", launch.kernel)),
             other => other,
         })?;
@@ -284,14 +287,7 @@ impl BenchmarkRunner for UserRunner {
     }
 
     fn check(&mut self, input: &mut UserInput, choice: ChoiceId) -> Result<(), Failure> {
-        let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
-        let kernel = self.kernel(launch)?;
-        // A kernel may also have changed a buffer that it should only read.
-        for index in 0..input.buffers.len() {
-            self.fill(input, index)?;
-        }
-        self.gpu.launch(&kernel, launch.grid, &input.arguments)?;
-        self.gpu.wait()?;
+        self.run(input, input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?)?;
         for (index, expected) in input.expected.iter().enumerate() {
             if let Some(expected) = expected {
                 self.compare(input, index, *expected)?;

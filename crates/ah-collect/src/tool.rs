@@ -94,18 +94,22 @@ impl fmt::Display for Backend {
 }
 
 impl ToolFlags {
-    /// The file of --optimization.
-    fn file(&self) -> Result<Option<OptimizationFile>, Error> {
-        self.optimization.as_deref().map(OptimizationFile::read).transpose()
+    /// The file of --optimization, or the built-in one of --name.
+    fn file(&self) -> Result<OptimizationFile, Error> {
+        match (&self.optimization, &self.name) {
+            (Some(path), _) => OptimizationFile::read(path),
+            (None, Some(name)) => {
+                Ok(OptimizationFile { optimization: Optimization::built_in(name)?, choices: None })
+            }
+            (None, None) => {
+                Err(Error::Usage("give the optimization: --name NAME (ah-collect list shows all)".to_owned()))
+            }
+        }
     }
 
     /// The device to measure on: a GPU if there is one and kernels for it.
-    fn backend(
-        &self,
-        choices: Option<&CustomChoices>,
-        optimization: &Optimization,
-    ) -> Result<Backend, Error> {
-        let (needed, why) = match choices {
+    fn backend(&self, file: &OptimizationFile) -> Result<Backend, Error> {
+        let (needed, why) = match file.choices {
             Some(CustomChoices::Cuda(_)) => (Backend::Cuda, "[cuda] describes a kernel for a GPU"),
             Some(CustomChoices::Commands(_)) => (Backend::Cpu, "[commands] runs on the processor"),
             None => (self.backend, ""),
@@ -118,23 +122,12 @@ impl ToolFlags {
             return Ok(needed);
         }
         let reason = match no_gpu() {
-            None if cuda::serve_fn(optimization.clone(), 0).is_some() => return Ok(Backend::Cuda),
-            None => format!("nothing measures {} on a GPU", optimization.name),
+            None if cuda::serve_fn(file.optimization.clone(), 0).is_some() => return Ok(Backend::Cuda),
+            None => format!("nothing measures {} on a GPU", file.optimization.name),
             Some(reason) => reason,
         };
         status(&format!("taking the CPU: {reason}\n"));
         Ok(Backend::Cpu)
-    }
-
-    /// The optimization of --optimization or --name.
-    fn optimization(&self, file: Option<&OptimizationFile>) -> Result<Optimization, Error> {
-        match (file, &self.name) {
-            (Some(file), _) => Ok(file.optimization.clone()),
-            (None, Some(name)) => Ok(Optimization::built_in(name)?),
-            (None, None) => {
-                Err(Error::Usage("give the optimization: --name NAME (ah-collect list shows all)".to_owned()))
-            }
-        }
     }
 }
 
@@ -147,7 +140,6 @@ impl Program for Tool {
     type Flags = ToolFlags;
 
     fn workers(&self, flags: &ToolFlags, limit: Duration) -> Result<Vec<Worker>, Error> {
-        let file = flags.file()?;
         // Two workers of one device would time each other.
         Error::require_distinct("device", "device", &flags.device, u32::to_string)?;
         if let Some(text) = &flags.worker {
@@ -157,22 +149,22 @@ impl Program for Tool {
                     "--worker: expected a command, with each quotation mark closed, found {text:?}"
                 ))
             })?;
+            let named = match &flags.optimization {
+                Some(_) => Named::Optimization(Box::new(flags.file()?.optimization)),
+                None => Named::ByWorker(flags.name.clone()),
+            };
             let start = |device: Option<&u32>| {
                 let mut command = Command::new(&words[0]);
                 command.args(&words[1..]);
                 command.envs(device.map(|device| ("CUDA_VISIBLE_DEVICES", device.to_string())));
-                let named = match &file {
-                    Some(file) => Named::Optimization(Box::new(file.optimization.clone())),
-                    None => Named::ByWorker(flags.name.clone()),
-                };
-                Worker::start(command, limit, named, ah_cli::is_verbose())
+                Worker::start(command, limit, named.clone(), ah_cli::is_verbose())
             };
             let devices = flags.device.iter().map(Some);
             return devices.chain(flags.device.is_empty().then_some(None)).map(start).collect();
         }
-        let optimization = flags.optimization(file.as_ref())?;
-        let choices = file.as_ref().and_then(|file| file.choices.as_ref());
-        let backend = flags.backend(choices, &optimization)?;
+        let file = flags.file()?;
+        let backend = flags.backend(&file)?;
+        let OptimizationFile { optimization, choices } = file;
         let answer = match choices {
             // The worker itself ends a command that takes too long; an answer takes up to three.
             Some(CustomChoices::Commands(_)) => 3 * limit + Duration::from_secs(5),
@@ -201,12 +193,11 @@ impl Program for Tool {
 
     fn serve(&self, flags: ToolFlags, limit: Duration) -> std::io::Result<()> {
         let served = flags.file().and_then(|file| {
-            let optimization = flags.optimization(file.as_ref())?;
             let device = flags.device.first().copied().unwrap_or(0);
-            Ok(match file.and_then(|file| file.choices) {
-                Some(CustomChoices::Commands(commands)) => commands.serve_fn(optimization, limit),
-                Some(CustomChoices::Cuda(kernel)) => kernel.serve_fn(optimization, device),
-                None => flags.backend(None, &optimization)?.serve_fn(optimization, device)?,
+            Ok(match file.choices {
+                Some(CustomChoices::Commands(commands)) => commands.serve_fn(file.optimization, limit),
+                Some(CustomChoices::Cuda(kernel)) => kernel.serve_fn(file.optimization, device),
+                None => flags.backend(&file)?.serve_fn(file.optimization, device)?,
             })
         });
         match served {
@@ -216,18 +207,19 @@ impl Program for Tool {
     }
 
     fn list(&self, flags: &ToolFlags) -> Result<String, Error> {
-        let file = flags.file()?;
-        if let Some(choices) = file.as_ref().and_then(|file| Some(file.choices.as_ref()?.names())) {
-            return Ok(listing(&flags.optimization(file.as_ref())?, Some(&choices), None));
+        if flags.optimization.is_some()
+            && let OptimizationFile { optimization, choices: Some(choices) } = flags.file()?
+        {
+            return Ok(listing(&optimization, Some(&choices.names()), None));
         }
         let list = |flags: &ToolFlags| match self.workers(flags, LIMIT) {
             Ok(workers) => Ok(workers.iter().map(listing_of).collect()),
             Err(Error::Usage(_)) if flags.name.is_some() => {
-                Ok(listing(&flags.optimization(None)?, None, None))
+                Ok(listing(&flags.file()?.optimization, None, None))
             }
             Err(e) => Err(e),
         };
-        if flags.worker.is_some() || flags.name.is_some() || file.is_some() {
+        if flags.worker.is_some() || flags.name.is_some() || flags.optimization.is_some() {
             return list(flags);
         }
         let mut flags = flags.clone();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ah_model::{Context, Device, Feature, FeatureKind, Schema, Value};
-use ah_types::{Failure, strict_json};
+use ah_types::{Failure, TimingPolicy, strict_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
@@ -108,8 +108,8 @@ pub struct Description {
     pub inputs: Inputs,
     /// The device that the choices run on.
     pub device: Option<Device>,
-    /// Fields of the timing policy that differ from the default.
-    pub timing: Map<String, Json>,
+    /// The timing policy; a field that is not there has its default.
+    pub timing: TimingPolicy,
     /// The requests that it answers, beside `describe`, `prepare` and `time`.
     pub can: BTreeSet<String>,
     /// The most cells of a request, at least one.
@@ -133,7 +133,6 @@ impl Description {
     pub(crate) fn of(experiment: &Experiment) -> Self {
         let Experiment { optimization, choices, inputs, .. } = experiment.clone();
         let is_here = |name: &String| choices.contains(name);
-        let timing = serde_json::to_value(experiment.timing).ok();
         let draws = inputs.is_none().then_some("draw");
         let ahead = experiment.compiles_ahead.then_some("compile");
         let can = ["accept", "check", "release"].into_iter().chain(draws).chain(ahead);
@@ -148,7 +147,7 @@ impl Description {
             feature_ms: optimization.feature_ms,
             inputs: inputs.unwrap_or_default(),
             device: Some(experiment.device.clone()),
-            timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
+            timing: experiment.timing,
             can: can.map(str::to_owned).collect(),
             batch: BATCH,
             simulated: experiment.simulated,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How one choice is timed on one input.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct TimingPolicy {
     /// Runs of each choice before its first sample.
     pub warmup_runs: u32,

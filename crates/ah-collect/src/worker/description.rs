@@ -26,6 +26,7 @@ pub enum Named {
 /// The first mistake: expected and found.
 pub(super) fn experiment(described: &Description, named: Named) -> Result<Experiment, String> {
     check(described)?;
+    check_timing(&described.timing)?;
     let mut optimization = match named {
         Named::Optimization(optimization) => {
             expect_features(&optimization, &described.features)?;
@@ -47,7 +48,7 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
         threads: described.threads.max(1),
         commands_hash: described.commands_hash.clone(),
         compiles_ahead: described.can.contains("compile"),
-        ..Experiment::new(optimization, device, described.choices.clone(), timing(described)?)
+        ..Experiment::new(optimization, device, described.choices.clone(), described.timing)
     })
 }
 
@@ -137,11 +138,8 @@ fn expect_features(optimization: &Optimization, found: &[Feature]) -> Result<(),
     Err(format!("expected the features of {:?}, {ours}, found {theirs}", optimization.name))
 }
 
-/// The default timing policy with the described fields.
-fn timing(described: &Description) -> Result<TimingPolicy, String> {
-    let mut policy = json!(TimingPolicy::default());
-    described.timing.iter().for_each(|(key, value)| policy[key] = value.clone());
-    let policy: TimingPolicy = serde_json::from_value(policy).map_err(|e| format!("timing: {e}"))?;
+/// Checks the timing policy that a worker describes.
+fn check_timing(policy: &TimingPolicy) -> Result<(), String> {
     let fields = [
         ("repetitions", "1 to 1000", (1..=1000).contains(&policy.repetitions)),
         ("max_samples", "1 to 10000", (1..=10_000).contains(&policy.max_samples)),
@@ -156,5 +154,5 @@ fn timing(described: &Description) -> Result<TimingPolicy, String> {
         let found = &json!(policy)[field];
         return Err(format!("timing: {field}: expected {expected}, found {found}"));
     }
-    Ok(policy)
+    Ok(())
 }

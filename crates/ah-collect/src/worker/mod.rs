@@ -128,7 +128,7 @@ impl Worker {
         let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
         Ok(Self {
             start,
-            patience: Patience::of(limit),
+            patience: Patience { limit, ..Patience::default() },
             pause,
             process: Some(process),
             attempts: vec![Attempts::default(); experiment.choices.len()],
@@ -389,7 +389,8 @@ fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
 /// Starts a process and asks for its description. [`Failure::Failed`] is a mistake in the description itself.
 fn open(start: &mut Start) -> Result<(Process, Description), Failure> {
     let mut process = start().map_err(Failure::DeviceLost)?;
-    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, &Patience::of(START)))
+    let patience = Patience { limit: START, ..Patience::default() };
+    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, &patience))
         .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
     match answer.rest.get("protocol").unwrap_or(&Value::Null) {
         version if *version == VERSION => {

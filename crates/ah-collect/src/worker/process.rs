@@ -67,19 +67,13 @@ impl From<Fault> for Failure {
 pub type OnWorking = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long to wait for a worker.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Patience {
     /// The limit of the next line of an answer: making an input, checking a choice, one burst of samples.
     pub limit: Duration,
     /// When the run ends: from then on, signs of life extend no limit.
     pub run_ends: Option<Instant>,
     pub on_working: Option<OnWorking>,
-}
-
-impl Patience {
-    pub fn of(limit: Duration) -> Self {
-        Self { limit, run_ends: None, on_working: None }
-    }
 }
 
 /// A worker process.

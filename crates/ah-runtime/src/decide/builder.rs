@@ -16,9 +16,7 @@ use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
 use crate::names;
-use crate::warnings::Warnings;
-#[cfg(not(feature = "record"))]
-use crate::warnings::warn_user;
+use crate::warnings::{Warnings, warn_user};
 
 /// Whether a decision point consults, collects, or does neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -235,21 +233,15 @@ impl AutoHeuristicBuilder {
     }
 }
 
-/// Whether the environment asks for the log of this optimization.
-#[cfg(feature = "record")]
+/// Whether the environment asks for the log of this optimization, which a program without the feature `record` does not write.
 fn is_recorded(name: &String, environment: &Environment) -> bool {
-    environment.collect.contains(name)
-}
-
-/// A program without the feature `record` writes no log.
-#[cfg(not(feature = "record"))]
-fn is_recorded(name: &String, environment: &Environment) -> bool {
-    if environment.collect.contains(name) {
+    let is_asked = environment.collect.contains(name);
+    if is_asked && !cfg!(feature = "record") {
         warn_user(&format!(
             "{name}: AUTOHEURISTIC_COLLECT has no effect, because the program is built without the feature `record` of ah-runtime"
         ));
     }
-    false
+    is_asked && cfg!(feature = "record")
 }
 
 /// This processor, detected once.

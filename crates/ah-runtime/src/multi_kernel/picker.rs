@@ -278,11 +278,10 @@ impl Picker {
     pub(super) fn explain(&self) -> String {
         let mut text = self.decision.explain();
         let table = self.table.load();
-        match self.forced {
-            Some(kernel) if self.decision.is_enabled() || kernel != self.fallback() => {
-                let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
-            }
-            _ => {}
+        if let Some(kernel) = self.forced
+            && (self.decision.is_enabled() || kernel != self.fallback())
+        {
+            let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
         }
         for pick in table.picks() {
             let features = self.features().iter();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_model::{Feature, FeatureKind, FieldValue, Precondition, Schema, Value};
+use ah_model::{Feature, FieldValue, Precondition, Schema, Value};
 
 use crate::custom::combinations::{combinations, is_identifier};
 use crate::worker::{MOST_CHOICES, check_choices};
@@ -27,20 +27,12 @@ pub(super) fn extend(
         if !is_identifier(name) {
             return Err(wrong("expected the name of a macro: letters, digits and _".to_owned()));
         }
-        let kind = match values.as_slice() {
-            [] => return Err(wrong("expected at least one value".to_owned())),
-            [first, rest @ ..] => {
-                let kind = parameter(first).kind();
-                if let Some(other) = rest.iter().find(|value| parameter(value).kind() != kind) {
-                    return Err(wrong(format!("expected numbers alone or texts alone, found {other:?}")));
-                }
-                kind
-            }
-        };
-        let feature = match kind {
-            FeatureKind::Numerical => Feature::numerical(name),
-            FeatureKind::Categorical => Feature::categorical(name),
-        };
+        let first = values.first().ok_or_else(|| wrong("expected at least one value".to_owned()))?;
+        let kind = parameter(first).kind();
+        if let Some(other) = values.iter().find(|value| parameter(value).kind() != kind) {
+            return Err(wrong(format!("expected numbers alone or texts alone, found {other:?}")));
+        }
+        let feature = Feature { kind, ..Feature::numerical(name) };
         all.push(feature).map_err(|_| wrong("a feature has this name too; rename one".to_owned()))?;
     }
     Ok(all)

@@ -155,12 +155,16 @@ impl FallbackWatch {
         reason.clone_into(&mut self.reason);
     }
 
-    fn error(&self, choices: &[String]) -> Error {
+    /// Fails if the fallback was not measured on so many inputs in a row.
+    fn expect_measured(&self, most: u32, choices: &[String]) -> Result<(), Error> {
+        if self.unmeasured_in_a_row < most {
+            return Ok(());
+        }
         let (name, inputs) = (&choices[self.choice.index()], count(self.unmeasured_in_a_row.into(), "input"));
-        Error::Device(format!(
+        Err(Error::Device(format!(
             "the fallback {name:?} could not be measured on the last {inputs}, so nothing can be compared with it: {}",
             self.reason
-        ))
+        )))
     }
 }
 
@@ -206,10 +210,9 @@ impl Record {
                 self.fallback.iter_mut().for_each(|fallback| fallback.note(measurement));
                 self.append_failed()?;
                 self.append(&input)?;
-                let lacking =
-                    |fallback: &&FallbackWatch| fallback.unmeasured_in_a_row >= MAX_WITHOUT_FALLBACK;
-                let lacking = self.fallback.as_ref().filter(lacking);
-                lacking.map_or(Ok(()), |fallback| Err(fallback.error(&self.appender.choices)))
+                self.fallback.as_ref().map_or(Ok(()), |fallback| {
+                    fallback.expect_measured(MAX_WITHOUT_FALLBACK, &self.appender.choices)
+                })
             }
             result => {
                 self.skipped_in_a_row += 1;
@@ -240,9 +243,7 @@ impl Record {
         }
         self.append_failed()?;
         match &self.fallback {
-            Some(fallback) if !fallback.is_measured && fallback.unmeasured_in_a_row > 0 => {
-                Err(fallback.error(&self.appender.choices))
-            }
+            Some(fallback) if !fallback.is_measured => fallback.expect_measured(1, &self.appender.choices),
             _ => Ok(()),
         }
     }

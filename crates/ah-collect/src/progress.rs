@@ -25,9 +25,21 @@ impl Progress {
     /// Starts the run. The log holds `done` inputs and will hold `goal`; without a goal the run ends after `max_time`, if at
     /// all.
     pub(crate) fn start(done: u64, goal: Option<u64>, max_time: Option<Duration>) -> Self {
-        let terminal = std::io::stderr().is_terminal() && !is_quiet();
-        let hidden = || ProgressBar::with_draw_target(goal, ProgressDrawTarget::hidden()).with_position(done);
-        let bar = if terminal { bar(done, goal, max_time) } else { hidden() };
+        let is_shown = std::io::stderr().is_terminal() && !is_quiet();
+        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(goal, target).with_position(done);
+        let limit = max_time.map(|limit| format!(" of {}", units::duration(limit))).unwrap_or_default();
+        let template = match goal {
+            Some(_) => "{bar:20} {pos} of {len} inputs, {eta} left: {wide_msg}".to_owned(),
+            None => format!("{{spinner}} {{prefix}}, {{elapsed}}{limit}: {{wide_msg}}"),
+        };
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        // The bar panics if it cannot start a thread.
+        if is_shown && std::thread::Builder::new().spawn(|| ()).is_ok() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         Self { bar, last_line: Arc::new(Mutex::new(Instant::now())) }
     }
 
@@ -75,25 +87,4 @@ impl Progress {
             self.bar.suspend(|| status(&line()));
         }
     }
-}
-
-fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>) -> ProgressBar {
-    let limit = max_time.map(|limit| format!(" of {}", units::duration(limit))).unwrap_or_default();
-    let (bar, template) = match goal {
-        Some(goal) => (
-            ProgressBar::new(goal).with_position(done),
-            "{bar:20} {pos} of {len} inputs, {eta} left: {wide_msg}".to_owned(),
-        ),
-        None => {
-            (ProgressBar::no_length(), format!("{{spinner}} {{prefix}}, {{elapsed}}{limit}: {{wide_msg}}"))
-        }
-    };
-    if let Ok(style) = ProgressStyle::with_template(&template) {
-        bar.set_style(style);
-    }
-    // The bar panics if it cannot start a thread.
-    if std::thread::Builder::new().spawn(|| ()).is_ok() {
-        bar.enable_steady_tick(Duration::from_millis(200));
-    }
-    bar
 }

@@ -60,7 +60,7 @@ pub fn measure_choices<B: Bench + ?Sized>(
 ) -> Measurement {
     let race = Race::new(policy, choices, seed);
     let batch = bench.batch().max(1);
-    let mut run = InputRun { bench, race, policy, result: Measurement::default() };
+    let mut run = InputRun { bench, race, result: Measurement::default() };
     let all: Vec<ChoiceId> = (0..).map(ChoiceId).take(choices).collect();
     all.chunks(batch).for_each(|some| run.admit(some));
     while run.result.lost.is_none() {
@@ -84,7 +84,6 @@ struct Timed {
 struct InputRun<'p, B: ?Sized> {
     bench: &'p mut B,
     race: Race<'p>,
-    policy: &'p TimingPolicy,
     /// Without outcomes until the end.
     result: Measurement,
 }
@@ -110,13 +109,13 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     }
 
     fn warm_up(&mut self, choices: &[ChoiceId], check_ms: f64) {
-        let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return };
-        let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
+        let Some(more) = self.race.policy.warmup_runs.checked_sub(1) else { return };
+        let first = Burst { samples: 1, runs: 1, cold: self.race.policy.cold };
         let mut fastest: BTreeMap<ChoiceId, f64> = BTreeMap::new();
         let cells = choices.iter().map(|choice| Cell { choice: *choice, burst: first });
         for Timed { choice, times, spent_ms } in self.time(cells.collect()) {
             // A check that took no time ran nothing, so this run may include a lazy start.
-            if times[0].min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
+            if times[0].min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.race.policy.budget_ms {
                 self.race.record(choice, times[0], spent_ms.max(times[0]));
             } else {
                 fastest.insert(choice, times[0]);
@@ -131,12 +130,12 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         }
         for (choice, ms) in fastest {
             let lane = &mut self.race.lanes[choice.index()];
-            if !self.policy.cold {
+            if !self.race.policy.cold {
                 // As many as fill a sample.
-                let runs = (self.policy.min_sample_ms / ms).ceil();
+                let runs = (self.race.policy.min_sample_ms / ms).ceil();
                 lane.runs = runs.clamp(1.0, f64::from(MAX_RUNS)) as u32;
             }
-            lane.burst = within(self.policy.budget_ms, ms, self.policy.burst);
+            lane.burst = within(self.race.policy.budget_ms, ms, self.race.policy.burst);
         }
     }
 
@@ -144,9 +143,9 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     fn sample(&mut self, turn: &[ChoiceId]) {
         let cell = |&choice: &ChoiceId| {
             let lane = &self.race.lanes[choice.index()];
-            let left = self.policy.max_samples as usize - lane.samples.len();
+            let left = self.race.policy.max_samples as usize - lane.samples.len();
             let samples = lane.burst.min(u32::try_from(left).unwrap_or(u32::MAX));
-            Cell { choice, burst: Burst { samples, runs: lane.runs, cold: self.policy.cold } }
+            Cell { choice, burst: Burst { samples, runs: lane.runs, cold: self.race.policy.cold } }
         };
         for Timed { choice, times, spent_ms } in self.time(turn.iter().map(cell).collect()) {
             let spent = spent_ms / times.len() as f64;

@@ -18,7 +18,7 @@ const LEAST_BEFORE_EARLY_STOP: usize = 2;
 /// sample.
 #[derive(Debug)]
 pub(crate) struct Race<'p> {
-    policy: &'p TimingPolicy,
+    pub(crate) policy: &'p TimingPolicy,
     pub(crate) lanes: Vec<Lane>,
     /// The order of this round.
     order: Vec<ChoiceId>,

@@ -21,7 +21,7 @@ use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
 use ah_model::{ChoiceId, Context, Error, Schema};
 use ah_types::TimingPolicy;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::eligibility::Eligibility;
 use crate::units::count;
@@ -394,6 +394,11 @@ fn open(start: &mut Start) -> Result<(Process, Description), Failure> {
         .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
     match answer.rest.get("protocol").unwrap_or(&Value::Null) {
         version if *version == VERSION => {
+            // Each field has a default. A mistake names its field.
+            for (key, value) in &answer.rest {
+                let alone = serde_json::from_value::<Description>(json!({ key: value }));
+                alone.map_err(|e| Failure::failed(format!("{key}: {e}")))?;
+            }
             let description = serde_json::from_value(answer.rest.into()).map_err(Failure::failed)?;
             Ok((process, description))
         }

@@ -98,13 +98,12 @@ impl Summary {
             let reason = shown::cut(reasons.first().map_or("", String::as_str), SHOWN_OF_REASON);
             let alike = reasons.len() - 1;
             let names = choices.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-            match choices.len() {
-                0 => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
-                1..=3 => write!(f, "\n{what} {} ({names}): {reason}", count(*times, "time"))?,
-                all => {
-                    write!(f, "\n{what} {} ({names} and {} more): {reason}", count(*times, "time"), all - 3)?
-                }
-            }
+            let on = match choices.len() {
+                0 => count(*times, "input"),
+                1..=3 => format!("{} ({names})", count(*times, "time")),
+                all => format!("{} ({names} and {} more)", count(*times, "time"), all - 3),
+            };
+            write!(f, "\n{what} {on}: {reason}")?;
             if alike > 0 {
                 write!(f, " (and {} like it)", count(alike as u64, "reason"))?;
             }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import math
 import mmap
 import multiprocessing
@@ -18,7 +19,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from multiprocessing import connection
@@ -129,11 +130,8 @@ class Work:
         measured where all kinds have it.
         """
         self.jobs, self.owners = jobs, owners
-        of_kind: Counter[int] = Counter()
-        places = []
-        for fits, _ in owners:
-            places.append(of_kind[id(fits)])
-            of_kind[id(fits)] += 1
+        of_kind: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
+        places = [next(of_kind[id(fits)]) for fits, _ in owners]
         self._order = sorted(range(len(jobs)), key=places.__getitem__)
         self.left = set(self._order)
         """The jobs that have not ended."""

@@ -15,9 +15,9 @@ INTERRUPTED = 130
 
 
 class AutoHeuristicError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package; most are of a malformed input."""
 
-    exit_code = 1
+    exit_code = 3
 
 
 def of_author(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -49,19 +49,13 @@ def shown(error: Exception) -> str:
 class LogError(AutoHeuristicError):
     """A log is malformed."""
 
-    exit_code = 3
-
 
 class HeuristicError(AutoHeuristicError):
     """A heuristic file cannot be used: broken, for other configurations, or for another device."""
 
-    exit_code = 3
-
 
 class FeatureError(AutoHeuristicError):
     """A call lacks an argument that the key or the heuristic needs."""
-
-    exit_code = 3
 
 
 class ConfigError(AutoHeuristicError):

@@ -77,11 +77,6 @@ class Features:
         wanted = set(keys)
         return [part.name for part in self.parts if part.parameter in wanted or part.kind == TYPE]
 
-    def only(self, names: Iterable[str]) -> Features:
-        """Returns those of these names."""
-        wanted = set(names)
-        return Features(self._kernel, [part for part in self.parts if part.name in wanted])
-
     def read(self, call: Call) -> dict[str, Any]:
         """Returns the features of a call: numbers, and the texts of categories.
 

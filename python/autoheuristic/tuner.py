@@ -15,8 +15,7 @@ import dataclasses
 import functools
 import operator
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
@@ -49,15 +48,11 @@ class Picker:
         self.memory = Memory(self.features)
         """The configuration that was launched, by index."""
 
-    def candidates(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterator[int]:
+    def candidates(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterable[int]:
         """Returns the configurations to try, best first, each once. ``offered`` are those that the pruning left."""
         names = self.heuristic.in_order(features, offered) if self.heuristic is not None else ()
-        tried = set()
         index_of = self._kernel.index
-        for index in chain(map(index_of.__getitem__, names), [self._fallback], index_of.values()):
-            if index not in tried:
-                tried.add(index)
-                yield index
+        return dict.fromkeys([*(index_of[name] for name in names), self._fallback, *index_of.values()])
 
     @functools.cached_property
     def pruner(self) -> Callable[..., Any]:

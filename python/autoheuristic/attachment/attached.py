@@ -57,7 +57,7 @@ class State:
         if autotuner.early_config_prune is None and not collects:
             of_package = self.features.of_package(autotuner.keys)
             names = of_package if self.heuristic is None else self.heuristic.features
-        self.memory = Memory(self.features.only(names))
+        self.memory = Memory(Features.of_names(self.kernel, names))
         """The configuration to launch, by index; ``PACKAGE``: the package's own autotuner."""
 
     def is_of(self, autotuner: Any) -> bool:

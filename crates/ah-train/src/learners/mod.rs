@@ -8,6 +8,7 @@
 //! makes them from the training rows that reach them, so a library's own leaves do not matter (linfa's
 //! hold one class and no counts).
 
+mod alignment;
 mod boost;
 pub mod cost_formula;
 mod cost_tree;

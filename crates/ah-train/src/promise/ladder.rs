@@ -393,8 +393,9 @@ fn choose(
 
 /// A tree on a formula that costs at most so many standard errors more than a plain tree is taken instead: it has fewer parameters
 /// for each input, and holds outside the log's range. So are boosted trees on a formula with [`Size::Best`]: of 60 inputs `intel_fma` loses
-/// 1.48 instead of 1.71 %, 18 configurations of Triton 4.0 instead of 4.5 (six seeds).
-const FORMULA_WITHIN_NOISE: f64 = 1.0;
+/// 1.48 instead of 1.71 %, 18 configurations of Triton 4.0 instead of 4.5 (six seeds). With 1.0 a plain tree is taken by one of six seeds
+/// on Triton's, which loses 89 instead of 18 % above the measured sizes, and a fifth held out loses 2.04 instead of 1.87 %.
+const FORMULA_WITHIN_NOISE: f64 = 2.0;
 
 /// Without groups, boosted trees must be better than what people read by more than this many standard errors. With 1.0, and 1.645 beside one
 /// leaf, SpMV on an MI100 and an MI250X loses 13.8 and 11.9 instead of 9.6 and 8.0 % of 60 inputs (six seeds); with less, noise has

@@ -51,7 +51,8 @@ pub struct View {
 impl View {
     /// The features as a fit to these inputs sees them, with a cost formula if it stands on one.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32], is_on_formula: bool) -> Self {
-        let formula = if is_on_formula { cost_formula::fit(dataset, inputs).map(Arc::new) } else { None };
+        let formula =
+            if is_on_formula { cost_formula::fit(dataset, inputs, true).map(Arc::new) } else { None };
         let found = search::derived::with_found(dataset, inputs, plan.seed).map(|found| match plan.size {
             // With padding waste as columns, seven processors lose 0.62 instead of 0.93 %, and 1.40 instead of 1.74 % of 60 inputs. The
             // default has none: above all measured sizes it loses more there with some seeds, less with others (docs/laboratory.md).

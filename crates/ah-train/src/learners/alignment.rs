@@ -1,0 +1,99 @@
+//! The alignment of a size: a kernel may take several times as long where 16 does not divide the length of a row.
+//!
+//! GPUs load 16 bytes at once from aligned rows alone, and Triton compiles a kernel for each of the two kinds. Coefficients of
+//! their own for unaligned inputs overfit (docs/laboratory.md), so each choice has one factor.
+
+use ah_model::expr::{Binary, Comparison, Expr};
+use ah_model::math::exp;
+use ah_types::median;
+
+use super::cost_formula::rounded;
+use crate::data::Dataset;
+
+/// This divides aligned sizes.
+const ALIGNMENT: f64 = 16.0;
+/// Alignment counts if the errors of the formula fall to this share.
+const MOST_LEFT: f64 = 0.8;
+/// The fewest times of a choice with aligned sizes, and with unaligned ones, to estimate its factor.
+const MIN_TIMES: usize = 4;
+
+/// A feature whose alignment matters.
+#[derive(Clone, Debug)]
+pub struct Alignment {
+    /// The slot of the logged feature.
+    slot: usize,
+    /// By choice, how many times as long an unaligned input takes.
+    pub factors: Vec<f64>,
+}
+
+/// The log errors of a choice, with their inputs.
+pub type ErrorsOfChoice = Vec<(u32, f64)>;
+
+impl Alignment {
+    /// The feature, among those of these slots, whose alignment explains most of a formula's errors, with the factors that
+    /// explain them; `None` if no feature explains enough. Further rounds of factors and formulas lose more on Triton's 18
+    /// configurations: 5.5 instead of 4.1 % of 60 inputs.
+    pub fn find(
+        dataset: &Dataset,
+        slots: impl Iterator<Item = usize>,
+        errors: &[ErrorsOfChoice],
+    ) -> Option<Self> {
+        let plain =
+            |errors: &ErrorsOfChoice| spread(&errors.iter().map(|(_, error)| *error).collect::<Vec<f64>>());
+        let all: f64 = errors.iter().map(plain).sum();
+        let split = |slot: usize| {
+            let alignment = Self { slot, factors: Vec::new() };
+            let split: Vec<[Vec<f64>; 2]> =
+                errors.iter().map(|errors| alignment.split(dataset, errors)).collect();
+            let left: f64 = split.iter().flatten().map(|errors| spread(errors)).sum();
+            (left, alignment, split)
+        };
+        let best = slots.map(split).min_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        let (_, mut alignment, split) = best.filter(|(left, ..)| *left <= MOST_LEFT * all)?;
+        let change = |[aligned, unaligned]: &[Vec<f64>; 2]| {
+            let is_enough = aligned.len().min(unaligned.len()) >= MIN_TIMES;
+            is_enough.then(|| Some(median(unaligned)? - median(aligned)?)).flatten()
+        };
+        let changes: Vec<Option<f64>> = split.iter().map(change).collect();
+        // A choice with few times has the usual factor.
+        let usual = median(&changes.iter().copied().flatten().collect::<Vec<f64>>())?;
+        alignment.factors = changes.iter().map(|change| rounded(exp(change.unwrap_or(usual)))).collect();
+        Some(alignment)
+    }
+
+    /// The factor of a choice on an input.
+    pub fn factor(&self, dataset: &Dataset, input: u32, choice: usize) -> f64 {
+        if self.is_aligned(dataset, input) { 1.0 } else { self.factors[choice] }
+    }
+
+    /// The factor as an expression over the feature and a parameter of the choice.
+    pub fn expression(&self, dataset: &Dataset, parameter: String) -> Expr<String> {
+        let size = Expr::Feature(self.feature(dataset).to_owned());
+        let rest = Expr::binary(Binary::Rem, size, Expr::Number(ALIGNMENT));
+        let is_aligned = Expr::binary(Binary::Compare(Comparison::Eq), rest, Expr::Number(0.0));
+        Expr::If(Box::new(is_aligned), Box::new(Expr::Number(1.0)), Box::new(Expr::Feature(parameter)))
+    }
+
+    /// The name of the feature.
+    pub fn feature<'a>(&self, dataset: &'a Dataset) -> &'a str {
+        &dataset.features.base().features()[self.slot].name
+    }
+
+    fn is_aligned(&self, dataset: &Dataset, input: u32) -> bool {
+        let size = dataset.table.inputs[input as usize].values[self.slot].as_scalar().number();
+        size.is_some_and(|size| size % ALIGNMENT == 0.0)
+    }
+
+    /// The errors on aligned inputs, and those on the others.
+    fn split(&self, dataset: &Dataset, errors: &ErrorsOfChoice) -> [Vec<f64>; 2] {
+        let (aligned, unaligned): (ErrorsOfChoice, ErrorsOfChoice) =
+            errors.iter().partition(|(input, _)| self.is_aligned(dataset, *input));
+        [aligned, unaligned].map(|errors| errors.into_iter().map(|(_, error)| error).collect())
+    }
+}
+
+/// The sum of the distances from the median.
+fn spread(errors: &[f64]) -> f64 {
+    let middle = median(errors).unwrap_or(0.0);
+    errors.iter().map(|error| (error - middle).abs()).sum()
+}

@@ -35,6 +35,9 @@ impl Params {
                 format!("{:?}", self.heuristic_name),
             );
         }
+        if let Some(ms) = self.feature_ms.values().find(|ms| !(**ms >= 0.0 && ms.is_finite())) {
+            return wrong("feature_ns", "0 or more", ms * 1e6);
+        }
         self.check_settings()
     }
 

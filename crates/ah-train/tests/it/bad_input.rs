@@ -97,6 +97,16 @@ fn flags_that_are_refused() {
 }
 
 #[test]
+fn the_library_refuses_times_of_features_that_are_none() {
+    for ms in [-1.0, f64::NAN, f64::INFINITY] {
+        let mut params = ah_train::Params::new(vec!["no.txt".into()], "x");
+        params.feature_ms.insert("m".to_owned(), ms);
+        let error = ah_train::train(&params).err().unwrap().to_string();
+        assert!(error.contains("feature_ns: expected 0 or more"), "{error}");
+    }
+}
+
+#[test]
 fn optimization_files_that_are_refused() {
     let run = Run::new();
     run.write("a.txt", log(20));

@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_model::{ChoiceId, Feature, FeatureKind, Model, RankedChoice, Reached, Schema, Sums, Tables, Value};
+use ah_model::{ChoiceId, Model, RankedChoice, Reached, Sums, Tables};
 use ah_types::SingleChoice;
 
 use crate::data::Table;
@@ -92,22 +92,9 @@ pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     constant.map(|choice| model.choice_name(choice))
 }
 
-/// The slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
-pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
-    let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
-    model.features.base().features().iter().map(slot).collect()
-}
-
-/// The decisions of `model` on these inputs of `table`, which has these logged features, for a program that asks as
-/// `call_site`.
-pub fn decide(
-    model: &Model,
-    logged: &Schema,
-    table: &Table,
-    inputs: &[u32],
-    call_site: &CallSite,
-) -> Vec<JudgedInput> {
-    let slots = slots(model, logged);
+/// The decisions of `model` on these inputs of `table`, whose values are those of the model's logged features, for a program
+/// that asks as `call_site`.
+pub fn decide(model: &Model, table: &Table, inputs: &[u32], call_site: &CallSite) -> Vec<JudgedInput> {
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let tables = Tables::new(model);
     let used = Footprint::of_model(model);
@@ -116,10 +103,10 @@ pub fn decide(
     let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
-        let values = values(model, table, input, &slots);
+        let values = &*table.inputs[input as usize].values;
         let mut sums = Sums::new();
-        let reached = tables.reach(model, &values[..], &mut sums);
-        let eligible = |choice| model.is_eligible(choice, &values[..]);
+        let reached = tables.reach(model, values, &mut sums);
+        let eligible = |choice| model.is_eligible(choice, values);
         let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some());
         let (mut ranking, mut saved) = (Vec::new(), 0.0);
         // The fallback counts as offered, also where it has no time.
@@ -155,16 +142,4 @@ pub fn decide(
         JudgedInput { input, ranking, saved, pick, overhead }
     };
     inputs.iter().map(judge).collect()
-}
-
-/// The values of an input by the slots of the model; those that the table lacks are undefined.
-pub fn values(model: &Model, table: &Table, input: u32, slots: &[Option<usize>]) -> Vec<Value> {
-    let values = &table.inputs[input as usize].values;
-    let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {
-        (Some(slot), _) => values[*slot].clone(),
-        (None, FeatureKind::Numerical) => f64::NAN.into(),
-        (None, FeatureKind::Categorical) => "".into(),
-    };
-    let kinds = model.features.base().features().iter().map(|f| f.kind);
-    slots.iter().zip(kinds).map(value).collect()
 }

@@ -3,7 +3,7 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_model::{Error, LANES, Objective, PromiseMode, Target};
+use ah_model::{Error, LANES, Objective, PromiseMode, Purpose, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -88,7 +88,6 @@ impl TrainPlan {
         // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
         let usual_leaf = if inputs < 32 { 1 } else { 3 };
         let mut call_site = call_site(dataset, &mut settings);
-        call_site.runs_per_decision = settings.runs_per_decision;
         // A program without a fallback, or one that measures, has nothing to decline for.
         let shortest = training.iter().map(|&input| dataset.table.inputs[input as usize].best);
         let is_short = call_site.range_tests_ms(dataset.features.base().len())
@@ -181,8 +180,16 @@ fn call_site(dataset: &Dataset, settings: &mut Settings) -> CallSite {
         (true, true) => Origin::Log,
     };
     settings.replace(&Params { feature_ms, ..Params::default() }, from);
-    let is_named = !dataset.settings.targets.is_empty();
-    CallSite::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
+    let purpose = Purpose {
+        targets: settings.targets.clone(),
+        feature_ms: settings.feature_ms.clone(),
+        decision_ns: collection.map(|c| c.decision_ns.clone()).unwrap_or_default(),
+        runs_per_decision: settings.runs_per_decision,
+        // SpMV formats on a V100 take 5 us and more, and a decision that overlaps costs nothing there.
+        overlaps: dataset.settings.targets.is_empty(),
+        ..Purpose::default()
+    };
+    CallSite::new(purpose, &dataset.features, &dataset.metadata)
 }
 
 /// The parameters of boosted trees, where the learner and the other settings allow them. `takes_more`: see [`Boost::of`].

@@ -72,7 +72,7 @@ impl Prepared {
 
     /// The decisions of a model on these inputs of the table to judge by.
     pub fn judge(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
-        decisions::decide(model, self.learning.features.base(), &self.judging, inputs, &self.plan.call_site)
+        decisions::decide(model, &self.judging, inputs, &self.plan.call_site)
     }
 
     /// The groups that hold out several inputs of these decisions together, if any do.

@@ -12,15 +12,13 @@ use crate::search::Portfolio;
 /// The purpose of a model.
 pub fn purpose(prepared: &Prepared) -> Purpose {
     let (plan, table) = (&prepared.plan, &prepared.judging);
-    let mut purpose = Purpose {
+    Purpose {
         objective: table.objective,
         max_slowdown: plan.max_slowdown,
         kept_of: prepared.portfolio.as_ref().map(|_| table.choices.len()),
         timed: table.timed,
-        ..Purpose::default()
-    };
-    plan.call_site.record(&prepared.learning.features, &mut purpose);
-    purpose
+        ..plan.call_site.purpose.clone()
+    }
 }
 
 /// The record of a training.

@@ -75,7 +75,8 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
     check_outputs(args)?;
     let sources = sources(&args.source)?;
     // The log or a file may name the targets, so they are known only when it is read.
-    let mut trained = crate::train_checked(&args.params, |plan| check_code(args, &plan.call_site.targets))?;
+    let mut trained =
+        crate::train_checked(&args.params, |plan| check_code(args, &plan.call_site.purpose.targets))?;
     trained.model.provenance.sources = sources;
     if args.check {
         return check(&trained, args);
@@ -243,7 +244,7 @@ fn generate(
     args: &TrainArgs,
     mode: ah_codegen::WriteMode,
 ) -> Result<Option<ah_codegen::Report>, Error> {
-    let learned = &trained.plan.call_site.targets;
+    let learned = &trained.model.purpose.targets;
     let targets = generated_targets(learned);
     if mode == ah_codegen::WriteMode::Write && learned.contains(&Target::Table) {
         let model = args.model.display();

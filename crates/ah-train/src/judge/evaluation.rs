@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_model::shown::{listed, quoted};
-use ah_model::{Device, Error, Model, Value, admits, artefact, capability_identity};
+use ah_model::{Device, Error, Feature, FeatureKind, Model, admits, artefact, capability_identity};
 use ah_types::log::{Log, Metadata, ReadOptions, read_with};
 
 use super::comparison::BaselineComparison;
@@ -18,7 +18,7 @@ use crate::prepared::Prepared;
 
 /// A model judged on a log.
 pub struct Evaluation {
-    /// The log.
+    /// The log, with the values of the features that the model has.
     pub table: Arc<Table>,
     /// The decision for each usable input, by text.
     pub judged: Vec<JudgedInput>,
@@ -30,8 +30,6 @@ pub struct Evaluation {
     pub seen: bool,
     /// Sentences for the user.
     pub warnings: Vec<String>,
-    /// The table's slots of the model's features.
-    slots: Vec<Option<usize>>,
 }
 
 /// Judges `model` on `logs`, whose inputs have the weights of a file, else 1.
@@ -45,13 +43,14 @@ pub fn evaluate(
     skip_bad_rows: bool,
 ) -> Result<Evaluation, Error> {
     let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
-    let log = read_with(logs, ReadOptions { skip_bad_rows, device_features: Some(&names) })?;
+    let mut log = read_with(logs, ReadOptions { skip_bad_rows, device_features: Some(&names) })?;
     if log.metadata.name != model.optimization {
         return Err(mismatch(&logs[0], &model.optimization, &log.metadata.name));
     }
     let mut warnings = irregularities::warnings(&log.irregularities);
     warnings.extend(of_another_device(model, &log.metadata));
-    let slots = slots(model, &log, &mut warnings);
+    take_features_of(model, &mut log, &mut warnings);
+    warnings.extend(unknown_choices(model, &log));
     // By the BLAKE3 of a log's unpacked bytes.
     let is_known = |hash: &String| log.sources.iter().any(|source| source.hash == *hash);
     let seen = model.provenance.logs.iter().any(|log| is_known(&log.blake3));
@@ -84,8 +83,8 @@ pub fn evaluate(
                 .to_owned(),
         );
     }
-    warnings.extend(outside(model, &table, &inputs, &slots));
-    let judged = decisions::decide(model, &logged, &table, &inputs, &call_site);
+    warnings.extend(outside(model, &table, &inputs));
+    let judged = decisions::decide(model, &table, &inputs, &call_site);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
     if let Some(absent) = model.fallback.filter(|_| known.is_none()) {
@@ -98,13 +97,13 @@ pub fn evaluate(
     let single = table.best_single(&inputs);
     let comparison =
         BaselineComparison::new(&table, &judged, &[], fallback, single, model.purpose.max_slowdown);
-    Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings, slots })
+    Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings })
 }
 
 /// A warning if the precondition, and so the range of what was measured, leaves out inputs.
-fn outside(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Option<String> {
+fn outside(model: &Model, table: &Table, inputs: &[u32]) -> Option<String> {
     let precondition = model.precondition.as_ref()?;
-    let holds = |&&input: &&u32| precondition.holds(&decisions::values(model, table, input, slots)[..]);
+    let holds = |&&input: &&u32| precondition.holds(&*table.inputs[input as usize].values);
     let outside = inputs.len() - inputs.iter().filter(holds).count();
     (outside > 0).then(|| {
         let (expression, all) = (&precondition.expression, inputs.len());
@@ -121,10 +120,13 @@ fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
     Some(format!("the model's promise does not hold on this log: {difference}"))
 }
 
-/// The log's slots of the model's features. A feature that the log lacks is undefined wherever a decision needs it.
-fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usize>> {
+/// Gives the log's inputs the values of the model's features, by slot. A feature that the log lacks is undefined wherever a decision
+/// needs it.
+fn take_features_of(model: &Model, log: &mut Log, warnings: &mut Vec<String>) {
     let features = model.features.base().features();
-    let slots = decisions::slots(model, &log.schema);
+    let logged = log.schema.features();
+    let slot = |f: &Feature| log.schema.slot(&f.name).filter(|&slot| logged[slot].kind == f.kind);
+    let slots: Vec<Option<usize>> = features.iter().map(slot).collect();
     let lacking: Vec<&str> =
         features.iter().zip(&slots).filter(|(_, s)| s.is_none()).map(|(f, _)| f.name.as_str()).collect();
     if !lacking.is_empty() {
@@ -133,14 +135,24 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
             "the log lacks features of the model, which declines where it needs them: {names}"
         ));
     }
+    for input in &mut log.inputs {
+        let value = |(slot, feature): (&Option<usize>, &Feature)| match (slot, feature.kind) {
+            (Some(slot), _) => input.values[*slot].clone(),
+            (None, FeatureKind::Numerical) => f64::NAN.into(),
+            (None, FeatureKind::Categorical) => "".into(),
+        };
+        input.values = slots.iter().zip(features).map(value).collect();
+    }
+}
+
+/// A warning about choices that the model does not know. Where training kept some choices of many, the others are missing on
+/// purpose.
+fn unknown_choices(model: &Model, log: &Log) -> Option<String> {
     let unknown: Vec<&str> =
         log.choices.iter().filter(|c| model.choice_id(c).is_none()).map(String::as_str).collect();
-    // Where training kept some choices of many, the others are missing on purpose.
-    if !unknown.is_empty() && model.purpose.kept_of.is_none() {
-        let names = listed(&unknown);
-        warnings.push(format!("the model does not know these choices and never takes them: {names}"));
-    }
-    slots
+    let names = listed(&unknown);
+    (!unknown.is_empty() && model.purpose.kept_of.is_none())
+        .then(|| format!("the model does not know these choices and never takes them: {names}"))
 }
 
 impl Evaluation {
@@ -163,14 +175,8 @@ impl Evaluation {
             learned_from: Some(parts.training.len()),
             seen: false,
             warnings: Vec::new(),
-            slots: (0..prepared.learning.features.base().len()).map(Some).collect(),
             table,
         }
-    }
-
-    /// The values of an input, by the slots of the model that was judged.
-    pub fn values(&self, model: &Model, input: u32) -> Vec<Value> {
-        decisions::values(model, &self.table, input, &self.slots)
     }
 
     /// Writes one line for each input: its features as in the log, joined by commas, a tab, the

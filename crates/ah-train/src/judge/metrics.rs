@@ -44,36 +44,6 @@ pub struct Metrics {
     pub ranked_slowdown: f64,
 }
 
-/// Sums over judged inputs, each times the weight of its input.
-#[derive(Default)]
-struct Sums {
-    weight: f64,
-    /// The weight of the inputs where the heuristic decides.
-    decided: f64,
-    /// The weight of the inputs that break the limit beside the fallback.
-    over_limit: f64,
-    /// Log slowdowns of what is taken, with the decision.
-    loss: f64,
-    loss_without_asking: f64,
-    /// Log slowdowns of a program that names its choices.
-    ranked_loss: f64,
-    /// Times of what is taken, with the decision.
-    time: f64,
-    /// Times of the winners.
-    best_time: f64,
-}
-
-/// The same over the inputs where the fallback has a time.
-#[derive(Default)]
-struct Comparable {
-    inputs: usize,
-    weight: f64,
-    /// The fallback's log slowdown less that of what is taken.
-    gain: f64,
-    time: f64,
-    fallback_time: f64,
-}
-
 impl Metrics {
     /// Prices what a model decides on these inputs of a training.
     pub fn of_model(prepared: &Prepared, model: &Model, inputs: &[u32]) -> Self {
@@ -87,65 +57,55 @@ impl Metrics {
         if judged.is_empty() {
             return Self::default();
         }
-        let mut sums = Sums::default();
-        let mut comparable = Comparable::default();
-        let mut failed = 0;
-        let mut unmeasured = 0;
-        let mut slowdowns = Vec::with_capacity(judged.len());
-        for j @ &JudgedInput { input, pick, overhead, .. } in judged {
-            let weight = table.inputs[input as usize].weight;
-            // A declined input pays for the decision too.
-            let loss = |choice: ChoiceId| overhead.loss(table, input, choice, fallback);
-            let if_true = |condition: bool| if condition { weight } else { 0.0 };
-            let slowdown = loss(j.taken(fallback));
-            let has_failed = matches!(pick, Pick::Measured(choice) if table.usable(input, choice).is_none());
-            failed += usize::from(has_failed);
-            unmeasured += usize::from(pick == Pick::Unmeasured);
-            let taken = overhead.net(table.time(input, j.taken(fallback), fallback));
-            sums.weight += weight;
-            sums.decided += if_true(pick != Pick::Declined);
-            sums.over_limit += if_true(j.is_slower(table, fallback, max_slowdown));
-            sums.loss += weight * slowdown;
-            sums.loss_without_asking += weight * table.loss(input, j.taken(fallback), fallback);
-            sums.time += weight * taken;
-            sums.best_time += weight * table.inputs[input as usize].best;
-            if table.usable(input, fallback).is_some() {
-                comparable.inputs += 1;
-                comparable.weight += weight;
-                comparable.gain += weight * (table.loss(input, fallback, fallback) - slowdown);
-                comparable.time += weight * taken;
-                comparable.fallback_time += weight * table.time(input, fallback, fallback);
-            }
-            sums.ranked_loss += weight * loss(j.ranked(fallback));
-            slowdowns.push((slowdown, weight));
-        }
+        let weight = |j: &JudgedInput| table.inputs[j.input as usize].weight;
+        // A declined input pays for the decision too.
+        let loss = |j: &JudgedInput, choice| j.overhead.loss(table, j.input, choice, fallback);
+        let slowdown = |j: &JudgedInput| loss(j, j.taken(fallback));
+        let time = |j: &JudgedInput| j.overhead.net(table.time(j.input, j.taken(fallback), fallback));
+        let of_fallback = |j: &JudgedInput| table.time(j.input, fallback, fallback);
+        let has_failed = |j: &JudgedInput| match j.pick {
+            Pick::Measured(choice) => table.usable(j.input, choice).is_none(),
+            Pick::Declined | Pick::Unmeasured => false,
+        };
+        let comparable: Vec<&JudgedInput> =
+            judged.iter().filter(|j| table.usable(j.input, fallback).is_some()).collect();
+        let over_all =
+            |of: &dyn Fn(&JudgedInput) -> f64| judged.iter().map(|j| weight(j) * of(j)).sum::<f64>();
+        let over_comparable =
+            |of: &dyn Fn(&JudgedInput) -> f64| comparable.iter().map(|j| weight(j) * of(j)).sum::<f64>();
+        let n = over_all(&|_| 1.0);
+        let mean = |of: &dyn Fn(&JudgedInput) -> f64| exp(over_all(of) / n);
+        let share = |is: &dyn Fn(&JudgedInput) -> bool| over_all(&|j| f64::from(is(j))) / n;
+        let count = |is: &dyn Fn(&JudgedInput) -> bool| judged.iter().filter(|j| is(j)).count();
+        let mut slowdowns: Vec<(f64, f64)> = judged.iter().map(|j| (slowdown(j), weight(j))).collect();
         slowdowns.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let n = sums.weight;
         let mut below = 0.0;
         let reaches = |(_, weight): &&(f64, f64)| {
             below += weight;
             below >= (0.99 - 1e-9) * n
         };
         let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| exp(*slowdown));
-        let Comparable { time, fallback_time, .. } = comparable;
-        let total_over_fallback = if fallback_time > 0.0 { time / fallback_time } else { 1.0 };
+        let gain = over_comparable(&|j| table.loss(j.input, fallback, fallback) - slowdown(j));
+        let fallback_time = over_comparable(&of_fallback);
+        let total_over_fallback =
+            if fallback_time > 0.0 { over_comparable(&time) / fallback_time } else { 1.0 };
         // A table that times few choices cannot tell what a decision loses.
         let known = |figure: f64| if table.timed.is_some() { f64::NAN } else { figure };
         Self {
             inputs: judged.len(),
-            coverage: known(sums.decided / n),
-            slowdown: known(exp(sums.loss / n)),
-            without_asking: known(exp(sums.loss_without_asking / n)),
+            coverage: known(share(&|j| j.pick != Pick::Declined)),
+            slowdown: known(mean(&slowdown)),
+            without_asking: known(mean(&|j| table.loss(j.input, j.taken(fallback), fallback))),
             p99: known(p99),
             worst: known(exp(slowdowns[slowdowns.len() - 1].0)),
-            comparable: comparable.inputs,
-            speedup_over_fallback: known(exp(comparable.gain / comparable.weight.max(f64::MIN_POSITIVE))),
-            total: known(sums.time / sums.best_time),
+            comparable: comparable.len(),
+            speedup_over_fallback: known(exp(gain / over_comparable(&|_| 1.0).max(f64::MIN_POSITIVE))),
+            total: known(over_all(&time) / over_all(&|j| table.inputs[j.input as usize].best)),
             total_over_fallback: known(total_over_fallback),
-            over_limit: known(sums.over_limit / n),
-            failed,
-            unmeasured,
-            ranked_slowdown: known(exp(sums.ranked_loss / n)),
+            over_limit: known(share(&|j| j.is_slower(table, fallback, max_slowdown))),
+            failed: count(&has_failed),
+            unmeasured: count(&|j| j.pick == Pick::Unmeasured),
+            ranked_slowdown: known(mean(&|j| loss(j, j.ranked(fallback)))),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! How a program asks: for which targets, on which kind of device, and what its features and its decisions take.
 
-use std::collections::BTreeMap;
-
-use ah_model::{Device, FeatureKind, Features, Model, Purpose, Target};
+use ah_model::{Device, Feature, FeatureKind, Features, Model, Purpose, Target};
 use ah_types::log::Metadata;
 
 use super::added::Overhead;
@@ -12,99 +10,72 @@ use super::footprint::Footprint;
 /// How a program asks a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallSite {
-    /// The targets; the slowest counts.
-    pub targets: Vec<Target>,
-    /// The nanoseconds of a small decision where the choices were measured, by language, as the log has them.
-    decision_ns: BTreeMap<String, f64>,
+    /// The targets, whose slowest one counts, and what the log and people say about the times of features and decisions.
+    pub purpose: Purpose,
     /// The slots of the logged features of a known time, with the milliseconds, the most expensive first.
     pub feature_ms: Vec<(usize, f64)>,
     /// What a call passes, and the names of the features of an unknown time.
     arguments: Arguments,
     untimed: Vec<String>,
-    /// The runs that a program does with one answer; `None`: one.
-    pub runs_per_decision: Option<f64>,
     /// True if the heuristic tests the range of each feature that it reads before it decides.
     pub tests_range: bool,
-    /// True if the device runs while the host decides.
-    overlaps: bool,
-    /// True if nothing says so: the log names no device, and nobody named the target.
+    /// True if nothing says whether the device runs while the host decides: the log names no device, and nobody named the target.
     is_guess: bool,
     /// The imported rates of a log whose times are of an amount: nobody knows how long a decision is beside a run, so none is counted.
     pub rates: Option<String>,
 }
 
 impl CallSite {
-    /// How a program of these targets asks, where `feature_ms` are the times of features by name. `is_named`: a person
-    /// named the targets.
-    pub fn new(
-        targets: &[Target],
-        is_named: bool,
-        feature_ms: &BTreeMap<String, f64>,
-        features: &Features,
-        metadata: &Metadata,
-    ) -> Self {
+    /// How a program asks a model of this purpose with these features. A log with this metadata knows better whether the device
+    /// runs while the host decides.
+    pub fn new(mut purpose: Purpose, features: &Features, metadata: &Metadata) -> Self {
         let is_gpu = is_gpu(metadata);
-        // SpMV formats on a V100 take 5 us and more, and a decision that overlaps costs nothing there.
-        let overlaps = is_gpu.unwrap_or(!is_named);
-        let (feature_ms, arguments, untimed) = by_slot(feature_ms, features);
+        let logged = features.base();
+        purpose.overlaps = is_gpu.unwrap_or(purpose.overlaps);
+        purpose.feature_ms.retain(|name, _| logged.slot(name).is_some());
+        let ms = |feature: &Feature| purpose.feature_ms.get(&feature.name).copied();
+        let slots = logged.features().iter().enumerate();
+        let mut feature_ms: Vec<(usize, f64)> =
+            slots.filter_map(|(slot, feature)| Some((slot, ms(feature)?))).collect();
+        feature_ms.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let untimed: Vec<&Feature> =
+            logged.features().iter().filter(|feature| ms(feature).is_none()).collect();
+        let is_category = |feature: &&&Feature| feature.kind == FeatureKind::Categorical;
+        let categories = untimed.iter().filter(is_category).count() as f64;
+        let arguments =
+            Arguments { all: logged.len() as f64, numbers: untimed.len() as f64 - categories, categories };
         Self {
-            targets: targets.to_vec(),
-            decision_ns: metadata.collection.as_ref().map(|c| c.decision_ns.clone()).unwrap_or_default(),
             feature_ms,
             arguments,
-            untimed,
-            runs_per_decision: None,
+            untimed: untimed.iter().map(|feature| feature.name.clone()).collect(),
             tests_range: false,
-            overlaps,
-            is_guess: overlaps && is_gpu.is_none(),
+            is_guess: purpose.overlaps && is_gpu.is_none(),
             rates: metadata.rates().map(str::to_owned),
+            purpose,
         }
     }
 
     /// How a program asks a finished model. What a log with this metadata says counts before what the training knew.
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
-        let Purpose { targets, feature_ms, decision_ns, runs_per_decision, overlaps, .. } = &model.purpose;
-        let (mut feature_ms, mut decision_ns) = (feature_ms.clone(), decision_ns.clone());
+        let mut purpose = model.purpose.clone();
         if let Some(collection) = &metadata.collection {
-            feature_ms.extend(collection.feature_ms.clone());
-            decision_ns.extend(collection.decision_ns.clone());
+            purpose.feature_ms.extend(collection.feature_ms.clone());
+            purpose.decision_ns.extend(collection.decision_ns.clone());
         }
-        let (feature_ms, arguments, untimed) = by_slot(&feature_ms, &model.features);
-        Self {
-            targets: targets.clone(),
-            decision_ns,
-            feature_ms,
-            arguments,
-            untimed,
-            runs_per_decision: *runs_per_decision,
-            tests_range: model.precondition.is_some(),
-            overlaps: is_gpu(metadata).unwrap_or(*overlaps),
-            is_guess: false,
-            rates: metadata.rates().map(str::to_owned),
-        }
-    }
-
-    /// Writes into the purpose of a model how a program asks it.
-    pub fn record(&self, features: &Features, purpose: &mut Purpose) {
-        let named = |(slot, ms): &(usize, f64)| (features.base().features()[*slot].name.clone(), *ms);
-        purpose.targets.clone_from(&self.targets);
-        purpose.feature_ms = self.feature_ms.iter().map(named).collect();
-        purpose.decision_ns.clone_from(&self.decision_ns);
-        purpose.runs_per_decision = self.runs_per_decision;
-        purpose.overlaps = self.overlaps;
+        Self { tests_range: model.precondition.is_some(), ..Self::new(purpose, &model.features, metadata) }
     }
 
     /// The time that a path of these parts through a model adds to a run: its share of the decision.
     pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         // A program that keeps its answer for good computes the features once.
-        let waits = self.targets.iter().any(|target| target.asks_each_run());
+        let waits = self.purpose.targets.iter().any(|target| target.asks_each_run());
         let features_ms: f64 = needed.map(|(_, ms)| ms).filter(|_| waits && self.rates.is_none()).sum();
         let decides = parts.splits > 0.0 || parts.rows > 0.0;
         let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
         let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
-        let features_ms = features_ms / self.runs_per_decision.unwrap_or(1.0);
-        Overhead { ms: features_ms + self.decision_ms(parts), overlaps: self.overlaps }
+        let features_ms = features_ms / self.purpose.runs_per_decision.unwrap_or(1.0);
+        Overhead { ms: features_ms + self.decision_ms(parts), overlaps: self.purpose.overlaps }
     }
 
     /// The milliseconds of a run for reading the features of an unknown time in the slowest target.
@@ -116,14 +87,14 @@ impl CallSite {
 
     /// The milliseconds of a run for its share of a decision in the slowest target.
     fn decision_ms(&self, parts: &VisitedParts) -> f64 {
-        let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
+        let waited_for = self.purpose.targets.iter().filter(|target| target.asks_each_run());
         let ms = waited_for.map(|target| self.milliseconds(*target, parts)).filter(|_| self.rates.is_none());
-        ms.fold(0.0, f64::max) / self.runs_per_decision.unwrap_or(1.0)
+        ms.fold(0.0, f64::max) / self.purpose.runs_per_decision.unwrap_or(1.0)
     }
 
     /// The milliseconds of a decision in a target.
     fn milliseconds(&self, target: Target, parts: &VisitedParts) -> f64 {
-        decision_time::milliseconds(target, &self.arguments, parts, &self.decision_ns)
+        decision_time::milliseconds(target, &self.arguments, parts, &self.purpose.decision_ns)
     }
 
     /// The target in which a small decision takes longest.
@@ -131,24 +102,26 @@ impl CallSite {
         let one = VisitedParts { splits: 1.0, ..VisitedParts::default() };
         let by_time =
             |a: &Target, b: &Target| self.milliseconds(*a, &one).total_cmp(&self.milliseconds(*b, &one));
-        self.targets.iter().copied().filter(|target| target.asks_each_run()).max_by(by_time)
+        self.purpose.targets.iter().copied().filter(|target| target.asks_each_run()).max_by(by_time)
     }
 
     /// The milliseconds that a run waits for testing both ends of the range of this number of features.
     pub fn range_tests_ms(&self, features: usize) -> f64 {
         let [one, tests] = [1.0, 1.0 + 2.0 * features as f64]
             .map(|splits| self.decision_ms(&VisitedParts { splits, ..VisitedParts::default() }));
-        if self.overlaps { 0.0 } else { tests - one }
+        if self.purpose.overlaps { 0.0 } else { tests - one }
     }
 
     /// Whether every program that asks says which choices it can run.
     pub fn names_choices(&self) -> bool {
-        self.targets.iter().all(|target| target.names_choices())
+        self.purpose.targets.iter().all(|target| target.names_choices())
     }
 
     /// Whether no run waits for an answer, or nobody knows how long.
     pub fn is_free(&self) -> bool {
-        self.rates.is_some() || self.overlaps || !self.targets.iter().any(|target| target.asks_each_run())
+        self.rates.is_some()
+            || self.purpose.overlaps
+            || !self.purpose.targets.iter().any(|target| target.asks_each_run())
     }
 
     /// A sentence for the user where the log does not say how long decisions take.
@@ -159,14 +132,14 @@ impl CallSite {
                  counted. Import the times of runs to count it"
             ));
         }
-        if self.is_guess && self.targets.iter().any(|target| target.asks_each_run()) {
+        if self.is_guess && self.purpose.targets.iter().any(|target| target.asks_each_run()) {
             return Some(format!(
                 "the log names no device: a decision counts as beside a GPU, only where it outlasts the choice. --target {} counts all of \
                  it, --runs-per-decision N its share",
-                self.targets[0].name()
+                self.purpose.targets[0].name()
             ));
         }
-        let targets = decision_time::by_our_table(&self.targets, &self.decision_ns);
+        let targets = decision_time::by_our_table(&self.purpose.targets, &self.purpose.decision_ns);
         let words: Vec<&str> = targets.iter().map(|target| target.words()).collect();
         let unit = (!words.is_empty()).then(|| {
             format!("the log has no decision_ns, so a table prices decisions {}", words.join(" and "))
@@ -194,26 +167,9 @@ fn is_gpu(metadata: &Metadata) -> Option<bool> {
     named.or_else(|| (metadata.device_capa != (0, 0)).then_some(true))
 }
 
-/// The known times of the logged features, the most expensive first, and what a call passes.
-fn by_slot(
-    feature_ms: &BTreeMap<String, f64>,
-    features: &Features,
-) -> (Vec<(usize, f64)>, Arguments, Vec<String>) {
-    let logged = features.base().features();
-    let (timed, untimed): (Vec<_>, Vec<_>) =
-        (0..logged.len()).partition(|&slot| feature_ms.contains_key(&logged[slot].name));
-    let is_category = |slot: &&usize| logged[**slot].kind == FeatureKind::Categorical;
-    let categories = untimed.iter().filter(is_category).count() as f64;
-    let arguments =
-        Arguments { all: logged.len() as f64, numbers: untimed.len() as f64 - categories, categories };
-    let mut by_slot: Vec<_> = timed.into_iter().map(|slot| (slot, feature_ms[&logged[slot].name])).collect();
-    by_slot.sort_by(|a, b| b.1.total_cmp(&a.1));
-    (by_slot, arguments, untimed.into_iter().map(|slot| logged[slot].name.clone()).collect())
-}
-
 #[cfg(test)]
 mod tests {
-    use ah_model::{Feature, Schema};
+    use ah_model::Schema;
 
     use super::*;
 
@@ -221,9 +177,11 @@ mod tests {
     fn features_cost_where_a_run_waits_for_the_decision() {
         let schema = Schema::new(vec![Feature::numerical("entropy")]).unwrap();
         let features = Features::new(schema, &[]).unwrap();
-        let feature_ms = BTreeMap::from([("entropy".to_owned(), 2.0)]);
+        let feature_ms = [("entropy".to_owned(), 2.0)].into();
         let asking = |target: Target| {
-            let site = CallSite::new(&[target], true, &feature_ms, &features, &Metadata::default());
+            let purpose =
+                Purpose { targets: vec![target], feature_ms: feature_ms.clone(), ..Purpose::default() };
+            let site = CallSite::new(purpose, &features, &Metadata::default());
             let used = Footprint { logged: [0].into(), ..Footprint::default() };
             site.overhead(&used, &VisitedParts { splits: 1.0, ..VisitedParts::default() }).ms
         };

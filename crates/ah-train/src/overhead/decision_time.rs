@@ -2,7 +2,7 @@
 //!
 //! The unit is a *small decision*: a call and eight comparisons on four numbers. The log has its time on the machine of
 //! the log, in each language (`decision_ns`), so a line of constants holds on fast and slow machines alike. Without it,
-//! [`SMALL_NS`] has ours.
+//! [`Parts`] has ours.
 
 use std::collections::BTreeMap;
 
@@ -38,6 +38,9 @@ pub struct VisitedParts {
 
 /// The time of each part in small decisions.
 struct Parts {
+    /// The language of that decision, and its nanoseconds on the machine of these times, for logs that do not have them.
+    language: &'static str,
+    small_ns: f64,
     call: f64,
     /// An argument, which is passed by its name.
     argument: f64,
@@ -62,6 +65,8 @@ struct Parts {
 /// leaves takes 217 ns (priced 155 without that factor), 48 boosted trees on a formula for 8 choices 706 ns (priced 501),
 /// 130 of them for the logarithms.
 const RUST: Parts = Parts {
+    language: "rust",
+    small_ns: 2.5,
     call: 0.2,
     argument: 0.0,
     number: 0.0,
@@ -75,11 +80,14 @@ const RUST: Parts = Parts {
     logarithm: 6.0,
 };
 /// The same with gcc, which uses narrower vectors: 362, 810, 1,077 and 440 ns.
-const C: Parts = Parts { boosted: 56.0, column: 4.6, row: 1.0, ..RUST };
+const C: Parts = Parts { language: "c", boosted: 56.0, column: 4.6, row: 1.0, ..RUST };
 /// A generated Python function, called by `choose(m=a.shape[0], …)`, and the look-up of its pick. CPython 3.11 on a Xeon (28 November 2026),
 /// where a small decision takes 95 ns: `a.shape[0]` 50 ns, `a.size` 18, the kept text of a numpy `dtype` 125, a keyword 9, the look-up 14.
 /// Five generated trees take 1.5 to 5.8 small decisions by position, and 5 to 25 % more by these numbers. Boosted trees take 14 to 35 µs.
 const PYTHON: Parts = Parts {
+    language: "python",
+    // Three machines took 78, 84 and 95.
+    small_ns: 84.0,
     call: 0.6,
     argument: 0.1,
     number: 0.55,
@@ -96,36 +104,27 @@ const PYTHON: Parts = Parts {
 const MODEL_FILE: Parts =
     Parts { call: 25.0, split: 0.5, derived: 7.0, boosted: 40.0, column: 3.9, row: 0.6, term: 10.0, ..RUST };
 
-/// The nanoseconds of a small decision on that machine, for logs that do not have it. In Python three machines took 78, 84 and 95.
-const SMALL_NS: [(&str, f64); 3] = [("rust", 2.5), ("c", 2.5), ("python", 84.0)];
-
-/// The language whose small decision is the unit of a target, and the times of its parts; `None` for a target
-/// that asks once and keeps the answer, so that no run waits for it.
-fn parts(target: Target) -> Option<(&'static str, &'static Parts)> {
+/// The times of the parts for a target; `None` for one that asks once and keeps the answer, so that no run waits for it.
+fn parts(target: Target) -> Option<&'static Parts> {
     match target.timing() {
-        Timing::Rust => Some(("rust", &RUST)),
-        Timing::C => Some(("c", &C)),
-        Timing::Python => Some(("python", &PYTHON)),
-        Timing::ModelFile => Some(("rust", &MODEL_FILE)),
+        Timing::Rust => Some(&RUST),
+        Timing::C => Some(&C),
+        Timing::Python => Some(&PYTHON),
+        Timing::ModelFile => Some(&MODEL_FILE),
         Timing::Once => None,
     }
 }
 
-/// The nanoseconds of a small decision in this language: the log's, or ours. C takes as long as Rust.
-fn small_ns(language: &str, logged: &BTreeMap<String, f64>) -> f64 {
+/// The nanoseconds of a small decision in this language, by the log. C takes as long as Rust.
+fn logged_ns(language: &str, logged: &BTreeMap<String, f64>) -> Option<f64> {
     let of = |language: &str| logged.get(language).copied().filter(|ns| ns.is_finite() && *ns > 0.0);
-    let other = match language {
-        "c" => of("rust"),
-        _ => None,
-    };
-    let ours = SMALL_NS.iter().find(|(name, _)| *name == language).map_or(0.0, |(_, ns)| *ns);
-    of(language).or(other).unwrap_or(ours)
+    of(language).or_else(|| of("rust").filter(|_| language == "c"))
 }
 
 /// The targets whose decisions are priced by our table, because the log lacks the time of one in their language.
 pub fn by_our_table(targets: &[Target], logged: &BTreeMap<String, f64>) -> Vec<Target> {
-    let is_known = |language| logged.contains_key(language) || language == "c" && logged.contains_key("rust");
-    let is_ours = |target: &Target| parts(*target).is_some_and(|(language, _)| !is_known(language));
+    let is_ours =
+        |target: &Target| parts(*target).is_some_and(|parts| logged_ns(parts.language, logged).is_none());
     targets.iter().copied().filter(is_ours).collect()
 }
 
@@ -137,7 +136,7 @@ pub fn milliseconds(
     visited: &VisitedParts,
     logged: &BTreeMap<String, f64>,
 ) -> f64 {
-    let Some((language, parts)) = parts(target) else { return 0.0 };
+    let Some(parts) = parts(target) else { return 0.0 };
     let VisitedParts { splits, derived, columns, rows, terms, logarithms } = visited;
     if *splits == 0.0 && *rows == 0.0 && *terms == 0.0 {
         return 0.0;
@@ -153,7 +152,7 @@ pub fn milliseconds(
         + parts.row * rows
         + parts.term * terms
         + parts.logarithm * logarithms;
-    1e-6 * small * small_ns(language, logged)
+    1e-6 * small * logged_ns(parts.language, logged).unwrap_or(parts.small_ns)
 }
 
 #[cfg(test)]

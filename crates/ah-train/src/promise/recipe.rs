@@ -184,8 +184,7 @@ impl Recipe<'_> {
 
     /// The decisions of a model on these inputs of the table to learn from.
     pub fn decide(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
-        let (dataset, call_site) = (self.dataset, &self.plan.call_site);
-        decisions::decide(model, dataset.features.base(), &dataset.table, inputs, call_site)
+        decisions::decide(model, &self.dataset.table, inputs, &self.plan.call_site)
     }
 
     /// The model of an ensemble, without its record. Choices that save less than `margin` are not allowed.

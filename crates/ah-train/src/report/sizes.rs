@@ -85,7 +85,7 @@ pub fn taken(trained: &TrainedModel) -> String {
 
 /// The mean time that a run waits for a decision, the features included.
 fn decision(trained: &TrainedModel, rung: &Rung) -> String {
-    let whole = trained.plan.call_site.runs_per_decision.map_or("a decision", |_| "of a run");
+    let whole = trained.model.purpose.runs_per_decision.map_or("a decision", |_| "of a run");
     match rung.asking_ms {
         0.0 if rung.leaves == 1 && rung.boosted_trees == 0 => "no decision".to_owned(),
         0.0 if rung.speedup == 1.0 => "the fallback alone".to_owned(),

@@ -58,7 +58,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
     let features: Vec<Value> =
         features.map(|f| json!({ "name": f.name, "numerical": f.kind == FeatureKind::Numerical })).collect();
     let step = taken.len().div_ceil(MOST_POINTS).max(1);
-    let points: Vec<Value> = taken.iter().step_by(step).map(|t| point(model, evaluation, t)).collect();
+    let points: Vec<Value> = taken.iter().step_by(step).map(|t| point(table, t)).collect();
     json!({
         "heuristic": model.heuristic,
         "optimization": model.optimization,
@@ -80,9 +80,9 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "inputs": judged.len(),
         "weighted": judged.iter().any(|judged| table.inputs[judged.input as usize].weight != 1.0),
         "choices": choices(table, &taken),
-        "worst": worst(model, evaluation, &taken),
+        "worst": worst(model, table, &taken),
         "noise": table.spread(judged.iter().map(|judged| judged.input)),
-        "tree": nodes(model, evaluation, &taken),
+        "tree": nodes(model, table, &taken),
         "boosted": model.boosters.len(),
     })
 }
@@ -94,11 +94,11 @@ fn quantiles(mut losses: Vec<f64>) -> Vec<f64> {
 }
 
 /// An input on the map.
-fn point(model: &Model, evaluation: &Evaluation, taken: &JudgedPick) -> Value {
-    let cells = evaluation.table.cells(taken.input).iter();
+fn point(table: &Table, taken: &JudgedPick) -> Value {
+    let cells = table.cells(taken.input).iter();
     let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken.choice, |cell| cell.choice);
     json!({
-        "values": evaluation.values(model, taken.input),
+        "values": table.inputs[taken.input as usize].values,
         "winner": winner.index(),
         "taken": taken.choice.index(),
         "slowdown": taken.log_slowdown.exp(),
@@ -129,8 +129,7 @@ fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     table.choices.iter().enumerate().map(fact).collect()
 }
 
-fn worst(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Value> {
-    let table = &evaluation.table;
+fn worst(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     let mut order: Vec<&JudgedPick> = taken.iter().collect();
     order.sort_by(|a, b| b.log_slowdown.total_cmp(&a.log_slowdown).then(a.input.cmp(&b.input)));
     let names = model.features.base().features();
@@ -141,9 +140,9 @@ fn worst(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
             .map(|cell| (table.choices[cell.choice.index()].as_str(), cell.time))
             .collect();
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let values = evaluation.values(model, t.input);
+        let values = &table.inputs[t.input as usize].values;
         let input: Vec<String> =
-            names.iter().zip(&values).map(|(f, value)| format!("{}={value}", f.name)).collect();
+            names.iter().zip(values).map(|(f, value)| format!("{}={value}", f.name)).collect();
         json!({
             "input": input,
             "slowdown": t.log_slowdown.exp(),
@@ -157,13 +156,12 @@ fn worst(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
 
 /// The nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower
 /// than the fallback by more than the limit (`slow`).
-fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Value> {
+fn nodes(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     let tree = &model.tree;
     let mut here = vec![(0_usize, 0.0, 0_usize); tree.nodes.len()];
     let mut takes: Vec<BTreeMap<ChoiceId, usize>> = vec![BTreeMap::new(); tree.nodes.len()];
     for t in taken {
-        let values = evaluation.values(model, t.input);
-        let logged = model.row(&values[..]);
+        let logged = model.row(&*table.inputs[t.input as usize].values);
         let row = model.features.row(&logged);
         if let Ok((_, end, _)) = tree.path(|column| model.column_value(column, &row)) {
             here[end].0 += 1;
@@ -187,7 +185,7 @@ fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Va
             // Boosted trees and formulas take different choices in a leaf: the page shows the one that is taken most often.
             let (count, loss, slow) = here[at];
             let often = || takes[at].iter().max_by_key(|(_, count)| **count).map(|(choice, _)| *choice);
-            let often = || leaf.ranked(model.choice_id(&evaluation.table.choices[often()?.index()])?);
+            let often = || leaf.ranked(model.choice_id(&table.choices[often()?.index()])?);
             let chosen = match model.is_by_choice() {
                 true => often().or(leaf.ranking.first()),
                 false => leaf.choose(model.fallback, |_| true),

@@ -5,6 +5,8 @@
 
 use std::hash::Hash;
 
+use ah_model::Objective;
+use ah_model::math::{exp, ln};
 use ah_types::random::mix;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -25,6 +27,33 @@ pub struct Term {
     pub over: f64,
     /// The part below the line.
     pub under: f64,
+}
+
+impl Term {
+    /// Two times, as the objective compares them: their ratio in the total time, else its logarithm.
+    pub fn of_times(objective: Objective, over: f64, under: f64) -> Self {
+        match objective {
+            Objective::Total => Self { over, under },
+            Objective::Geomean => Self { over: ln(over / under), under: 1.0 },
+        }
+    }
+
+    /// The same for an input of this weight.
+    pub fn weighted(self, weight: f64) -> Self {
+        Self { over: weight * self.over, under: weight * self.under }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { over: self.over + other.over, under: self.under + other.under }
+    }
+}
+
+/// The ratio of times that a ratio of [these terms](Term::of_times) stands for.
+pub fn over_times(objective: Objective, ratio: f64) -> f64 {
+    match objective {
+        Objective::Total => ratio,
+        Objective::Geomean => exp(ratio),
+    }
 }
 
 /// The draws with replacement.
@@ -61,12 +90,6 @@ pub fn mean(terms: impl ExactSizeIterator<Item = Term>) -> Term {
     let count = terms.len() as f64;
     let sum = terms.fold(Term::default(), Term::plus);
     Term { over: sum.over / count, under: sum.under / count }
-}
-
-impl Term {
-    fn plus(self, other: Self) -> Self {
-        Self { over: self.over + other.over, under: self.under + other.under }
-    }
 }
 
 /// The sums of the terms of each key, in the order of the terms; without keys the terms.

@@ -1,8 +1,9 @@
 //! The inputs to learn from.
 
+use std::collections::BTreeSet;
+
 use ah_model::shown::{listed, quoted};
 use ah_model::{Error, Features};
-use rustc_hash::FxHashSet;
 
 use super::table::Table;
 
@@ -18,9 +19,7 @@ pub fn inputs(
 ) -> Vec<u32> {
     if let Some(&(input, slot)) = undefined.first() {
         let name = |slot: usize| features.all().features()[slot].name.as_str();
-        let slots: FxHashSet<usize> = undefined.iter().map(|u| u.1).collect();
-        let mut names: Vec<&str> = slots.into_iter().map(name).collect();
-        names.sort_unstable();
+        let names: BTreeSet<&str> = undefined.iter().map(|u| name(u.1)).collect();
         warnings.push(format!(
             "{} inputs are not learned from: a derived feature is undefined there ({}). The first is {}, where {:?} is undefined",
             undefined.len(),

@@ -20,15 +20,12 @@ const MAX_MIB: u64 = 1024;
 /// Multiplies the weights of the table's inputs, which have the features of `schema`, by those of the file. Returns warnings.
 pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<String>, Error> {
     let text = read_text(path, MAX_MIB).map_err(Error::io(path, "read the weights"))?;
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
-    let (path, mut record) = (path.display(), csv::StringRecord::new());
+    let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let path = path.display();
     let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
-    loop {
-        let is_read = reader.read_record(&mut record);
-        if !is_read.map_err(|e| Error::Invalid(format!("{path}: expected weights as text, {e}")))? {
-            break;
-        }
+    for record in reader.into_records() {
+        let record = record.map_err(|e| Error::Invalid(format!("{path}: expected weights as text, {e}")))?;
         let line = csv_line(record.position(), crlf).get();
         let wrong = |expected: &str, found: &str| {
             Err(Error::Invalid(format!("{path}:{line}: expected {expected}, found {found:?}")))

@@ -1,9 +1,8 @@
 //! How far the loss of some judged inputs may be off: because they are few, and because times are noisy.
 
-use ah_model::math::{exp, ln};
 use ah_model::{ChoiceId, Objective};
 
-use crate::bootstrap::{Range, Term, range, ratio};
+use crate::bootstrap::{Range, Term, mean, over_times, range, ratio};
 use crate::data::Table;
 use crate::data::table::Cell;
 use crate::decisions::JudgedInput;
@@ -30,13 +29,12 @@ impl Losses<'_> {
         let greatest = self.table.objective.greatest_cost();
         let excess = |term: &Term| if self.is_total() { term.over - term.under } else { term.over };
         let all = measured.iter().copied().chain(of_single.iter().map(|j| self.term(j, false)));
-        let worst = all.max_by(|a, b| excess(a).total_cmp(&excess(b))).map(|term| match self.is_total() {
-            true => Term { over: term.over.min(term.under * (1.0 + greatest)), ..term },
-            false => Term { over: term.over.min(term.under * greatest), ..term },
-        });
+        let most = if self.is_total() { 1.0 + greatest } else { greatest };
+        let worst = all.max_by(|a, b| excess(a).total_cmp(&excess(b)));
+        let worst = worst.map(|term| Term { over: term.over.min(term.under * most), ..term });
         let low = range(&terms(true), keys, TAILS, [None; 2]).low;
         let high = range(&measured, keys, TAILS, [None, worst]).high;
-        let slowdown = |ratio: f64| if self.is_total() { ratio } else { exp(ratio) };
+        let slowdown = |ratio: f64| over_times(self.table.objective, ratio);
         let known = |end: f64| if self.table.timed.is_some() { f64::NAN } else { slowdown(end).max(1.0) };
         Range { low: known(low).min(slowdown(ratio(&measured))), high: known(high) }
     }
@@ -48,8 +46,7 @@ impl Losses<'_> {
             return None;
         }
         let terms: Vec<Term> = judged.iter().map(|j| self.term(j, true)).collect();
-        let ratio = ratio(&terms);
-        Some(if self.is_total() { ratio } else { exp(ratio) })
+        Some(over_times(self.table.objective, ratio(&terms)))
     }
 
     fn is_total(&self) -> bool {
@@ -60,7 +57,6 @@ impl Losses<'_> {
     /// measurements has its time of the other half.
     fn term(&self, judged: &JudgedInput, by_halves: bool) -> Term {
         let (table, input) = (self.table, judged.input);
-        let weight = table.inputs[input as usize].weight;
         let choice = judged.taken(self.fallback);
         let measured = || {
             (judged.overhead.net(table.time(input, choice, self.fallback)), table.inputs[input as usize].best)
@@ -70,12 +66,8 @@ impl Losses<'_> {
             None => Vec::new(),
         };
         let times = if halves.len() == 2 { halves } else { vec![measured()] };
-        let count = times.len() as f64;
-        let sum = |f: &dyn Fn(&(f64, f64)) -> f64| times.iter().map(f).sum::<f64>() / count;
-        match self.is_total() {
-            true => Term { over: weight * sum(&|t| t.0), under: weight * sum(&|t| t.1) },
-            false => Term { over: weight * sum(&|t| ln(t.0 / t.1)), under: weight },
-        }
+        let terms = times.into_iter().map(|(taken, best)| Term::of_times(table.objective, taken, best));
+        mean(terms).weighted(table.inputs[input as usize].weight)
     }
 
     /// The time of what is taken in a half of the measurements, and in the same half that of the choice which is the fastest in

@@ -1,13 +1,13 @@
 //! What a training tells its user to do, and the evidence that decides it: the gain on held-out inputs beside always taking one choice,
 //! input by input, and the noise of the log.
 
-use ah_model::math::{exp, ln};
+use ah_model::math::ln;
 use ah_model::{ChoiceId, Model, Objective};
 use ah_types::SingleChoice;
 use serde::Serialize;
 
 use super::held_out::TestReport;
-use crate::bootstrap::{Term, mean, range, ratio};
+use crate::bootstrap::{Term, mean, over_times, range, ratio};
 use crate::data::Table;
 use crate::decisions::JudgedInput;
 use crate::prepared::Prepared;
@@ -199,25 +199,21 @@ impl Gain {
         if comparable.is_empty() || table.timed.is_some() {
             return None;
         }
-        let is_total = table.objective == Objective::Total;
         let term = |&at: &usize| {
             let judged = &judged[at];
-            let weight = table.inputs[judged.input as usize].weight;
             let here = judged.overhead.net(table.time(judged.input, judged.taken(fallback), fallback));
             let there = table.time(judged.input, taken(judged.input), fallback);
-            match is_total {
-                true => Term { over: weight * there, under: weight * here },
-                false => Term { over: weight * ln(there / here), under: weight },
-            }
+            let term = Term::of_times(table.objective, there, here);
+            term.weighted(table.inputs[judged.input as usize].weight)
         };
         let terms: Vec<Term> = comparable.iter().map(term).collect();
         let keys: Vec<String> = comparable.iter().filter_map(|&at| keys.get(at).cloned()).collect();
-        let mirrored = |term: &Term| match is_total {
-            true => Term { over: term.over.min(term.under), under: term.over.max(term.under) },
-            false => Term { over: -term.over.abs(), under: term.under },
+        let mirrored = |term: &Term| match table.objective {
+            Objective::Total => Term { over: term.over.min(term.under), under: term.over.max(term.under) },
+            Objective::Geomean => Term { over: -term.over.abs(), under: term.under },
         };
         let found = range(&terms, &keys, TAILS, [Some(mean(terms.iter().map(mirrored))), None]);
-        let times = |ratio: f64| if is_total { ratio } else { exp(ratio) };
+        let times = |ratio: f64| over_times(table.objective, ratio);
         Some(Self {
             over: over.name(&table.choices),
             times: times(ratio(&terms)),

@@ -4,8 +4,6 @@
 //! bad it is. A split minimises the multi-output variance of these weights, the criterion of scikit-learn's multi-output regression
 //! trees ([`ah_joint::growth`]).
 
-use std::sync::Arc;
-
 use ah_joint::growth::{Limits, Sample, Tree};
 use rayon::prelude::*;
 
@@ -29,11 +27,6 @@ impl CostTree {
     /// The parameters of every tree that people read.
     pub fn new(max_depth: usize, min_samples_leaf: usize) -> Self {
         Self { max_depth, min_samples_leaf }
-    }
-
-    /// The learner with these limits.
-    pub fn learner(max_depth: usize, min_samples_leaf: usize) -> Arc<dyn Learner> {
-        Arc::new(Self::new(max_depth, min_samples_leaf))
     }
 
     /// Grows a tree from these rows.

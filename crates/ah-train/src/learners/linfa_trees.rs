@@ -17,8 +17,6 @@
 //! scan that breaks the ties finds the split again. That scan could find the best split alone;
 //! linfa-trees stays because its choice is the baseline.
 
-use std::sync::Arc;
-
 use ah_joint::growth::{Node, Tree};
 use ah_model::ChoiceId;
 use linfa::dataset::DatasetBase;
@@ -47,11 +45,6 @@ const ROUNDING: f64 = 1e-6;
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
-    /// The learner with these limits.
-    pub fn learner(max_depth: usize, min_samples_leaf: usize) -> Arc<dyn Learner> {
-        Arc::new(Self { max_depth, min_samples_leaf })
-    }
-
     /// Grows a tree that tells the winners of these rows apart.
     pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> Tree {
         let columns = &rows.columns.all;

@@ -30,12 +30,20 @@ pub struct LearnerRow {
 impl LearnerKind {
     /// The learner of the name.
     pub fn row(self) -> LearnerRow {
-        let row = |new, boosting, has_formulas| LearnerRow { new, boosting, has_formulas };
+        let cost_tree = |boosting| LearnerRow {
+            new: |max_depth, min_samples_leaf| Arc::new(CostTree { max_depth, min_samples_leaf }),
+            boosting,
+            has_formulas: true,
+        };
         match self {
-            Self::Auto => row(CostTree::learner, Boosting::WhereItPays, true),
-            Self::CostTree => row(CostTree::learner, Boosting::Never, true),
-            Self::Boosted => row(CostTree::learner, Boosting::Always, true),
-            Self::Linfa => row(LinfaTrees::learner, Boosting::Never, false),
+            Self::Auto => cost_tree(Boosting::WhereItPays),
+            Self::CostTree => cost_tree(Boosting::Never),
+            Self::Boosted => cost_tree(Boosting::Always),
+            Self::Linfa => LearnerRow {
+                new: |max_depth, min_samples_leaf| Arc::new(LinfaTrees { max_depth, min_samples_leaf }),
+                boosting: Boosting::Never,
+                has_formulas: false,
+            },
         }
     }
 }

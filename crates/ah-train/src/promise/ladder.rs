@@ -105,9 +105,9 @@ struct Candidate<'c> {
     calibrated: Option<CalibratedMargin>,
     /// Its margin.
     margin: f64,
-    /// By decision, its cost at the margin as it is compared, and their mean.
+    /// By decision, its cost at the margin as it is compared, and what they are over the best choices.
     costs: Vec<f64>,
-    mean: f64,
+    slowdown: f64,
     rung: Rung,
 }
 
@@ -128,33 +128,26 @@ impl Larger {
 pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let Recipe { dataset, plan, .. } = *recipe;
     let learner = plan.learner.row();
-    let single = match learner.boosting {
-        Boosting::Always => None,
-        Boosting::WhereItPays | Boosting::Never => Some(recipe.configuration.clone()),
-    };
-    let of_single = single.as_ref().map(|configuration| folds.fit(&Recipe { configuration, ..*recipe }));
+    let single = (learner.boosting != Boosting::Always).then(|| folds.fit(recipe));
     let boosted = boosted(plan, recipe.configuration);
     let on_formula = boosted.clone().map(Configuration::on_formula);
     let readable: Vec<Larger> = tree_on_formula(plan).into_iter().map(Larger::new).collect();
     let boosted: Vec<Larger> = boosted.into_iter().chain(on_formula).map(Larger::new).collect();
     let formula_folds: OnceCell<Option<Folds<'_>>> = OnceCell::new();
     let folds_of = |configuration: &Configuration| match configuration.on_formula {
-        true if !learner.has_formulas => None,
         true => formula_folds.get_or_init(|| folds.on_formula(dataset, plan)).as_ref(),
         false => Some(folds),
     };
-    let over_best = |mean| dataset.table.objective.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let is_enough = |candidates: &[Candidate<'_>]| {
-        over_best(candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min)) <= 1.0 + good_enough
+        candidates.iter().any(|candidate| candidate.slowdown <= 1.0 + good_enough)
     };
     let mut first = None;
     for look in plan.looks.iter().copied().map(Some).chain(plan.looks.is_empty().then_some(None)) {
         let mut candidates: Vec<Candidate<'_>> = Vec::new();
-        if let (Some(configuration), Some(fitted)) = (&single, &of_single) {
-            let recipe = Recipe { configuration, ..*recipe };
+        if let Some(fitted) = &single {
             for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
-                let candidate = Candidate::new(&recipe, folds, fitted, most, look);
+                let candidate = Candidate::new(recipe, folds, fitted, most, look);
                 // Pruning may skip sizes.
                 if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
                     candidates.push(candidate);
@@ -174,7 +167,7 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
         }
         let lines = |rung: &Rung| rung.leaves + if rung.on_formula { FORMULA_AS_LEAVES } else { 0 };
         candidates.sort_by_key(|candidate| (candidate.rung.boosted_trees, lines(&candidate.rung)));
-        let (chosen, accepted) = choose(&candidates, dataset, plan.size, look, over_best);
+        let (chosen, accepted) = choose(&candidates, dataset, plan.size, look);
         let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
         let Candidate { configuration, rung, fitted, calibrated, margin, held_out, .. } = &candidates[chosen];
         let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
@@ -305,8 +298,8 @@ impl<'c> Candidate<'c> {
             most,
             decides: margin != NEVER,
         };
-        let mean = mean(&costs, &weights);
-        Self { configuration, held_out, calibrated, margin, costs, mean, rung, fitted }
+        let slowdown = if recipe.plan.counts_asking() { asked } else { picks };
+        Self { configuration, held_out, calibrated, margin, costs, slowdown, rung, fitted }
     }
 }
 
@@ -320,7 +313,8 @@ const LEAVES_ON_FORMULA: usize = 8;
 /// The small tree to try on a cost formula. A promise needs the margin of boosted trees.
 fn tree_on_formula(plan: &TrainPlan) -> Option<Configuration> {
     let Params { ranking, max_leaves, .. } = *plan.settings;
-    if plan.promises() || ranking.is_some() || plan.learner.row().boosting == Boosting::Always {
+    let learner = plan.learner.row();
+    if plan.promises() || ranking.is_some() || learner.boosting == Boosting::Always || !learner.has_formulas {
         return None;
     }
     let most = max_leaves.map_or(LEAVES_ON_FORMULA, |most| most.min(LEAVES_ON_FORMULA));
@@ -338,13 +332,7 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
 
 /// The position of the candidate that is taken, and the greatest slowdown that counts as good as the best one's. By default people
 /// read it, unless boosted trees [pay](pays): thousands of lines for a tenth of a percent are not merged.
-fn choose(
-    candidates: &[Candidate<'_>],
-    dataset: &Dataset,
-    size: Size,
-    look: Option<Look>,
-    over_best: impl Fn(f64) -> f64,
-) -> (usize, f64) {
+fn choose(candidates: &[Candidate<'_>], dataset: &Dataset, size: Size, look: Option<Look>) -> (usize, f64) {
     let decisions = &candidates[0].held_out.decisions;
     let weights = weights(dataset, decisions);
     let inputs: Vec<u32> = decisions.iter().map(|judged| judged.input).collect();
@@ -358,8 +346,8 @@ fn choose(
     let all: Vec<usize> = (0..candidates.len()).collect();
     let is_boosted = |at: &usize| candidates[*at].rung.boosted_trees > 0;
     let (boosted, readable): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| is_boosted(at));
-    let smallest = |of: &[usize]| smallest(candidates, of, size, &over_best, is_within);
-    let slowdown = |at: usize| over_best(candidates[at].mean);
+    let smallest = |of: &[usize]| smallest(candidates, of, size, is_within);
+    let slowdown = |at: usize| candidates[at].slowdown;
     // Where something is learned, the first of these on a formula that is hardly worse than `taken`, else `taken`.
     let or_on_formula = |of: &[usize], taken: (usize, f64)| {
         let Rung { leaves, boosted_trees, .. } = candidates[taken.0].rung;
@@ -418,21 +406,20 @@ fn smallest(
     candidates: &[Candidate<'_>],
     of: &[usize],
     size: Size,
-    over_best: impl Fn(f64) -> f64,
     is_within: impl Fn(usize, usize, f64) -> bool,
 ) -> (usize, f64) {
-    let mean = |at: usize| candidates[at].mean;
-    let best = of.iter().copied().min_by(|&a, &b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
+    let slowdown = |at: usize| candidates[at].slowdown;
+    let best = of.iter().copied().min_by(|&a, &b| slowdown(a).total_cmp(&slowdown(b))).unwrap_or(0);
     let is_leaf = |candidate: &Candidate<'_>| candidate.rung.leaves == 1 && !candidate.rung.on_formula;
     let one_leaf = candidates.first().filter(|candidate| is_leaf(candidate));
-    let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
-    let limit = size.greatest_slowdown(over_best(mean(best)), one_leaf);
+    let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| candidate.slowdown);
+    let limit = size.greatest_slowdown(slowdown(best), one_leaf);
     // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
     let errors = |at: usize| if is_leaf(&candidates[at]) { 0.0 } else { WITHIN_NOISE };
     let is_enough =
-        |at: &usize| over_best(mean(*at)) <= limit || size != Size::Best && is_within(*at, best, errors(*at));
+        |at: &usize| slowdown(*at) <= limit || size != Size::Best && is_within(*at, best, errors(*at));
     let chosen = of.iter().copied().find(is_enough).unwrap_or(best);
-    (chosen, limit.max(over_best(mean(chosen))))
+    (chosen, limit.max(slowdown(chosen)))
 }
 
 /// The sizes of trees to try, `whole` the leaves of the largest one.

@@ -81,8 +81,7 @@ fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     let slot = |at: usize| features.all().len() - derived.len() + at;
     let complete = values.complete(training, &tournament.logged);
     let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(&complete);
-    let kept: Vec<usize> = (0..derived.len()).filter(defined).collect();
-    kept.into_iter().map(|at| derived[at].clone()).collect()
+    (0..derived.len()).filter(defined).map(|at| derived[at].clone()).collect()
 }
 
 /// Compares formulas on the inputs of one table.

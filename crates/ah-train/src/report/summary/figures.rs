@@ -28,8 +28,7 @@ pub fn figures(
         return format!("{text}\n");
     }
     let fallback = name(&always_fallback.choice);
-    let of_choices: Vec<String> = best_single.choice.split(", else ").map(str::to_owned).collect();
-    let single = single(&of_choices);
+    let single = single(best_single.choice.split(", else "));
     let others = model.inputs - model.comparable;
     let without = if others > 0 { format!(", {others} without a time of it") } else { String::new() };
     // It is a share of the mean over inputs, and may exceed that of the total time.

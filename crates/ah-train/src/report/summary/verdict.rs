@@ -12,7 +12,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
     let heuristic = &model.heuristic;
     let all = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", ");
     let of = all.rsplit_once(", ").map_or(all.clone(), |(others, last)| format!("{others} and {last}"));
-    let choice = single(choices);
+    let choice = single(choices.iter().map(String::as_str));
     let what = match trained.constant() {
         Some(constant) => format!("always {}", name(constant)),
         None => heuristic.clone(),
@@ -20,7 +20,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
     let range = |low: String, high: String| if low == high { low } else { format!("{low} to {high}") };
     let shown = |gain: &Gain| {
         let Gain { over, low, high, inputs, .. } = gain;
-        let over = single(&over.split(", else ").map(str::to_owned).collect::<Vec<_>>());
+        let over = single(over.split(", else "));
         let inputs = counted(*inputs, "held-out input");
         // A range from nearly 0 to more than 1 is none.
         if *low < 0.1 && *high >= 1.0 {

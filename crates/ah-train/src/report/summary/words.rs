@@ -13,10 +13,10 @@ pub fn name(choice: &str) -> String {
 }
 
 /// A single choice in words, which may have a second one.
-pub fn single(choices: &[String]) -> String {
-    match choices {
+pub fn single<'c>(choices: impl IntoIterator<Item = &'c str>) -> String {
+    match Vec::from_iter(choices)[..] {
         [first, second] => format!("{}, and {} where {0} has no time", name(first), name(second)),
-        _ => choices.iter().map(|choice| name(choice)).collect(),
+        ref choices => choices.iter().map(|choice| name(choice)).collect(),
     }
 }
 

@@ -292,9 +292,6 @@ pub enum SplitBy {
     Input,
     /// All inputs with the same dimensions. Harder: no similar shape remains to learn from.
     Dims,
-    /// All inputs of a group together: for the promise, not for the test.
-    #[cfg_attr(feature = "cli", value(skip))]
-    Groups,
 }
 
 /// What a heuristic does far from all measured inputs.

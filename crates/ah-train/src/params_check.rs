@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use ah_model::Error;
 
-use crate::params::{MaxRisk, Params, Size, SplitBy};
+use crate::params::{MaxRisk, Params, Size};
 
 /// The model format refuses deeper trees.
 pub const MAX_DEPTH: usize = 64;
@@ -73,10 +73,6 @@ impl Params {
         }
         if let Some(runs) = self.runs_per_decision.filter(|x| !(*x >= 1.0 && x.is_finite())) {
             return wrong("runs_per_decision", "1 or more", runs);
-        }
-        // Groups have a flag of their own.
-        if self.test_split == Some(SplitBy::Groups) {
-            return wrong("test_split", "input or dims", "groups");
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::data::usable::too_few;
 use crate::learners::{Boost, Boosting, CostTree};
 use crate::overhead::CallSite;
 use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Outside, Params, Size, SplitBy, leaf_size};
-use crate::promise::calibrate::{Look, default_looks, held_out_together};
+use crate::promise::calibrate::{Look, default_looks};
 use crate::setting::{Origin, Settings};
 
 /// Testing the range of each feature takes at most this share of the shortest run, or is left out. Sorting two numbers takes 4 ns, and two
@@ -80,7 +80,7 @@ impl TrainPlan {
         }
         let by_group = dataset.groups.as_ref().map(|_| PromiseMode::ByGroup);
         let promise = by_group.unwrap_or(PromiseMode::CrossFitted);
-        let looks = default_looks(promise, dataset.count_judging(held_out_together(promise), training));
+        let looks = default_looks(promise, dataset.count_evidence(training));
         let asked = settings.max_risk;
         settings.add_layer(&usual(looks.first().map(|look| look.share)), Origin::Default);
         let learner = settings.learner.unwrap_or(LearnerKind::Auto);

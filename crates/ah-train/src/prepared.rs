@@ -80,8 +80,8 @@ impl Prepared {
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
         match self.plan.test_split {
             SplitBy::Input if self.learning.groups.is_none() => Vec::new(),
-            SplitBy::Input => self.learning.keys(SplitBy::Groups, &inputs),
-            by => self.learning.keys(by, &inputs),
+            SplitBy::Input => self.learning.evidence_keys(&inputs),
+            SplitBy::Dims => self.learning.keys(SplitBy::Dims, &inputs),
         }
     }
 

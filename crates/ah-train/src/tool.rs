@@ -104,9 +104,9 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
             args.model.display(),
             shown::whole(&old.heuristic)
         )),
-        (Some(old), Some(report)) => {
-            let targets = report.generated.iter().map(|files| files.target);
-            notes(&targets.filter_map(|name| changed_call(old, &trained.model, name)).collect::<Vec<_>>());
+        (Some(old), Some(_)) => {
+            let targets = generated_targets(&trained.model.purpose.targets).into_iter();
+            notes(&targets.filter_map(|to| changed_call(old, &trained.model, to)).collect::<Vec<_>>());
         }
         _ => {}
     }
@@ -135,8 +135,7 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<SourceRecord>, Error> {
 }
 
 /// The features that callers of this target's code give now and did not give before, and those no longer given, in a sentence.
-fn changed_call(old: &Model, new: &Model, target: &str) -> Option<String> {
-    let target = ah_codegen::GENERATORS.iter().find(|other| other.target.name() == target)?;
+fn changed_call(old: &Model, new: &Model, target: &ah_codegen::Generator) -> Option<String> {
     let [before, now] = [ah_codegen::given(old, target)?, ah_codegen::given(new, target)?];
     let only = |some: &[&str], others: &[&str]| {
         Some(listed(some.iter().filter(|name| !others.contains(name)))).filter(|names| !names.is_empty())

@@ -229,9 +229,8 @@ fn no_promise(
     only_fallback: Option<f64>,
 ) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
-    let by = calibrate::held_out_together(plan.promise);
     let [inputs, training] =
-        [&learning.usable, &parts.training].map(|inputs| learning.count_judging(by, inputs));
+        [&learning.usable, &parts.training].map(|inputs| learning.count_evidence(inputs));
     let asked = learning.settings.max_risk;
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * learning.usable.len()).div_ceil(training.max(1));

@@ -121,14 +121,6 @@ impl RankedFeatures {
 }
 
 impl Columns {
-    /// Columns of numbers for benchmarks and tests: `values[column][row]`.
-    pub fn from_numbers(values: &[Vec<f64>], max_bins: usize) -> Self {
-        let rows = values.first().map_or(0, Vec::len);
-        let inputs: Vec<u32> = (0..rows as u32).collect();
-        let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
-        Self { all: values.par_iter().enumerate().map(column).collect() }
-    }
-
     /// The columns, by position, for which `keep` holds.
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.all.iter().enumerate().filter(|(at, column)| keep(*at, column));
@@ -325,6 +317,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    impl Columns {
+        /// Columns of numbers: `values[column][row]`.
+        pub fn from_numbers(values: &[Vec<f64>], max_bins: usize) -> Self {
+            let rows = values.first().map_or(0, Vec::len);
+            let inputs: Vec<u32> = (0..rows as u32).collect();
+            let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
+            Self { all: values.iter().enumerate().map(column).collect() }
+        }
+    }
 
     proptest! {
         #[test]

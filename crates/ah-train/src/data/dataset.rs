@@ -275,17 +275,22 @@ impl Dataset {
 
     /// What [`split`] splits these inputs by.
     pub fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
-        if let (SplitBy::Groups, Some(groups)) = (by, self.group_of(inputs)) {
-            return groups.iter().map(u64::to_string).collect();
-        }
         split::keys(&self.table, &self.features, &self.settings.dimensions, by, inputs)
     }
 
-    /// The effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
-    /// over the sum of the squared weights of those that are held out together.
-    pub fn count_judging(&self, by: SplitBy, inputs: &[u32]) -> usize {
+    /// The keys of independent evidence for a promise: the groups of these inputs, or the inputs where there are no groups.
+    pub fn evidence_keys(&self, inputs: &[u32]) -> Vec<String> {
+        match self.group_of(inputs) {
+            Some(groups) => groups.iter().map(u64::to_string).collect(),
+            None => self.keys(SplitBy::Input, inputs),
+        }
+    }
+
+    /// The effective number of independent inputs among these, for a promise: the square of the summed weights over the sum of
+    /// the squared weights of those that are one piece of evidence.
+    pub fn count_evidence(&self, inputs: &[u32]) -> usize {
         let mut of_groups: FxHashMap<String, f64> = FxHashMap::default();
-        for (key, input) in self.keys(by, inputs).into_iter().zip(inputs) {
+        for (key, input) in self.evidence_keys(inputs).into_iter().zip(inputs) {
             *of_groups.entry(key).or_default() += self.table.inputs[*input as usize].weight;
         }
         let mut weights: Vec<f64> = of_groups.into_values().collect();
@@ -309,8 +314,7 @@ impl Dataset {
 /// The table of a log, with the weights of its inputs.
 fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, Error> {
     let schema = log.schema.clone();
-    let mut table = Table::new(log);
-    warnings.append(&mut table.impossible);
+    let mut table = Table::new(log, warnings);
     if table.copies > 0 {
         warnings.push(format!(
             "the log repeats {} {}; each counts once. Nothing needs to be done if they are copies; to show how much times \

@@ -78,8 +78,6 @@ pub struct Table {
     cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
-    /// Sentences about times that cannot be.
-    pub impossible: Vec<String>,
     /// The unit of the times.
     pub unit: &'static str,
     /// What choices cost.
@@ -94,8 +92,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// The medians of a log.
-    pub fn new(log: Log) -> Self {
+    /// The medians of a log. Warns about times that cannot be.
+    pub fn new(log: Log, warnings: &mut Vec<String>) -> Self {
         // What `ah-collect` measured twice is no copy: a coarse clock repeats itself.
         let may_copy = !log.metadata.is_collected();
         let unit = log.metadata.rates().map_or("ms", |_| "ms for an unknown amount");
@@ -114,7 +112,7 @@ impl Table {
         });
 
         let impossible = impossible::take_out(&mut samples, choices.len());
-        let impossible = impossible.sentences(|input| &logged[input as usize].text, &choices, unit);
+        warnings.extend(impossible.sentences(|input| &logged[input as usize].text, &choices, unit));
         let mut logged: Vec<_> = logged.into_iter().map(Some).collect();
         let mut inputs = Vec::with_capacity(order.len());
         let mut cells: Vec<Cell> = Vec::new();
@@ -161,7 +159,7 @@ impl Table {
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
         let (objective, least_best, timed) = (Objective::default(), 0.0, None);
-        Self { choices, inputs, cells, copies, impossible, unit, objective, least_best, timed, rare }
+        Self { choices, inputs, cells, copies, unit, objective, least_best, timed, rare }
     }
 
     /// A table of these inputs alone.
@@ -209,8 +207,7 @@ impl Table {
             Input { best, cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
         });
         let inputs = inputs.collect();
-        let (choices, rare, impossible) = (self.choices.clone(), self.rare.clone(), self.impossible.clone());
-        Self { choices, inputs, cells, rare, impossible, ..*self }
+        Self { choices: self.choices.clone(), inputs, cells, rare: self.rare.clone(), ..*self }
     }
 
     /// Whether some cells are estimates.

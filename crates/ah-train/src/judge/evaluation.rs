@@ -56,8 +56,7 @@ pub fn evaluate(
     let seen = model.provenance.logs.iter().any(|log| is_known(&log.blake3));
     let call_site = CallSite::of_model(model, &log.metadata);
     let logged = log.schema.clone();
-    let mut table = Table::new(log);
-    warnings.append(&mut table.impossible);
+    let mut table = Table::new(log, &mut warnings);
     table.objective = model.purpose.objective;
     if let Some(path) = weights {
         warnings.extend(data::weights::read(path, &logged, &mut table)?);

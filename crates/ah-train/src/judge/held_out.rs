@@ -23,7 +23,7 @@ impl TestReport {
     pub fn new(recipe: &Recipe<'_>, chosen: &SizeChoice, prepared: &Prepared) -> Self {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let alone = match plan.test_split {
-            SplitBy::Input | SplitBy::Groups => None,
+            SplitBy::Input => None,
             SplitBy::Dims => recipe.dataset.hold_out(SplitBy::Input, plan.seed).ok(),
         };
         let by_input = alone.map(|parts| {

@@ -20,7 +20,6 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::Table;
 use crate::decisions::JudgedInput;
-use crate::params::SplitBy;
 
 /// The margin that takes no choice but the fallback. Such a model is a constant: nothing needs to be asked.
 pub const NEVER: f64 = f64::INFINITY;
@@ -38,14 +37,6 @@ pub const LEVEL: f64 = 0.02;
 const DEFAULT_SHARE_VIOLATIONS: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 pub const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
-
-/// The inputs that the folds of the calibration hold out together.
-pub fn held_out_together(mode: PromiseMode) -> SplitBy {
-    match mode {
-        PromiseMode::CrossFitted => SplitBy::Input,
-        PromiseMode::ByGroup => SplitBy::Groups,
-    }
-}
 
 /// The share that is tested, at [`LEVEL`]. New shapes are slower 1.4 to 2.8 times as often as folds by shape show, so by group
 /// half the share is tested.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ah_model::ChoiceId;
 use rayon::prelude::*;
 
-use super::calibrate::{ALWAYS, Calibration, held_out_together};
+use super::calibrate::{ALWAYS, Calibration};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::data::split::{self, Partition};
@@ -67,17 +67,17 @@ impl<'a> Folds<'a> {
     /// A100: 1.020 against 1.015). `whole` is what a fit to all inputs sees.
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &'a [u32], whole: &Arc<View>) -> Self {
         let (most, enough) = if plan.promises() { (FOLDS, usize::MAX) } else { (SEARCH_FOLDS, ENOUGH) };
-        let cut = |by| {
-            let mut parts = split::partitions(inputs, &dataset.keys(by, inputs), most, plan.seed);
+        let cut = |keys: Vec<String>| {
+            let mut parts = split::partitions(inputs, &keys, most, plan.seed);
             parts.truncate(enough.div_ceil(parts[0].held_out.len().max(1)));
             parts
         };
-        let mut parts = cut(SplitBy::Input);
+        let mut parts = cut(dataset.keys(SplitBy::Input, inputs));
         let comparing = parts.len();
         if dataset.groups.is_some() {
-            parts.extend(cut(SplitBy::Groups));
+            parts.extend(cut(dataset.evidence_keys(inputs)));
         }
-        let independent = dataset.count_judging(held_out_together(plan.promise), inputs);
+        let independent = dataset.count_evidence(inputs);
         let view =
             |part: &Partition| Arc::new(View::new(dataset, plan, &part.training, whole.formula.is_some()));
         let of_parts = parts.par_iter().map(view).collect();
@@ -124,8 +124,7 @@ impl<'a> Folds<'a> {
     pub fn calibration(&self, recipe: &Recipe<'_>, held_out: &HeldOut) -> Calibration {
         let Recipe { dataset, plan, .. } = recipe;
         let HeldOut { decisions, by_group } = held_out;
-        let is_by_group = held_out_together(plan.promise) == SplitBy::Groups;
-        let judged = if is_by_group { by_group } else { decisions };
+        let judged = if dataset.groups.is_some() { by_group } else { decisions };
         Calibration::new(judged, self.independent, &dataset.table, self.fallback, plan.max_slowdown)
     }
 }

@@ -87,7 +87,7 @@ fn promised(promise: &Promise, fallback: &str, are_runs: bool) -> String {
 pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match trained.plan.test_split {
-        SplitBy::Input | SplitBy::Groups => "inputs",
+        SplitBy::Input => "inputs",
         SplitBy::Dims => "dimensions",
     };
     let mut text = format!(

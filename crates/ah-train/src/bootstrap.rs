@@ -61,22 +61,19 @@ const DRAWS: u64 = 1000;
 /// The most blocks to draw from: more inputs are drawn in blocks of neighbours in the table, which costs no precision.
 const MOST_BLOCKS: usize = 1000;
 
-/// The quantiles `tails` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each
-/// is drawn alone. `worst` is the further term for each end, where there is one.
-pub fn range<K: Hash + Eq>(terms: &[Term], keys: &[K], tails: [f64; 2], worst: [Option<Term>; 2]) -> Range {
+/// The quantile `share` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each is drawn
+/// alone. `worst` is a further term, where there is one.
+pub fn quantile<K: Hash + Eq>(terms: &[Term], keys: &[K], share: f64, worst: Option<Term>) -> f64 {
     let groups = sums(terms, keys);
     let together = groups.len().div_ceil(MOST_BLOCKS).max(1);
     let blocks: Vec<Term> = groups
         .chunks(together)
         .map(|chunk| chunk.iter().copied().fold(Term::default(), Term::plus))
         .collect();
-    let end = |at: usize| {
-        let mut ratios = draws(&blocks, worst[at]);
-        ratios.sort_unstable_by(f64::total_cmp);
-        let last = ratios.len().saturating_sub(1);
-        ratios.get((last as f64 * tails[at]).round() as usize).copied().unwrap_or(f64::NAN)
-    };
-    Range { low: end(0), high: end(1) }
+    let mut ratios = draws(&blocks, worst);
+    ratios.sort_unstable_by(f64::total_cmp);
+    let last = ratios.len().saturating_sub(1);
+    ratios.get((last as f64 * share).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
 /// The ratio of the sums of these terms.
@@ -128,9 +125,13 @@ mod tests {
     #[test]
     fn what_is_drawn_together_varies_more() {
         let terms: Vec<Term> = (0..200).map(|at| Term { over: f64::from(at / 20 % 2), under: 1.0 }).collect();
-        let alone = range::<u64>(&terms, &[], [0.05, 0.95], [None; 2]);
+        let range = |keys: &[String]| Range {
+            low: quantile(&terms, keys, 0.05, None),
+            high: quantile(&terms, keys, 0.95, None),
+        };
+        let alone = range(&[]);
         let keys: Vec<String> = (0..200).map(|at| (at / 20).to_string()).collect();
-        let together = range(&terms, &keys, [0.05, 0.95], [None; 2]);
+        let together = range(&keys);
         assert!(alone.low > 0.42 && alone.high < 0.58, "{alone:?}");
         assert!(together.low < 0.35 && together.high > 0.65, "{together:?}");
     }

@@ -37,7 +37,7 @@ impl Prepared {
     pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, Error> {
         let seed = dataset.settings.seed.unwrap_or_default();
         let by = dataset.settings.test_split.unwrap_or_default();
-        let parts = dataset.hold_out(by, seed)?;
+        let parts = dataset.hold_out(by, seed);
         let training = &parts.training;
         let completed = joint::complete(&dataset, training, seed)?;
         let timed = completed.as_ref().map(|completed| completed.timed);

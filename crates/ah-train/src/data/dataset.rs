@@ -24,6 +24,7 @@ use super::usable;
 use super::values::FeatureValues;
 use super::weights;
 use super::{domain, irregularities};
+use crate::error::unknown_choice;
 use crate::params::{Params, SplitBy};
 use crate::setting::{Origin, Settings};
 
@@ -301,13 +302,8 @@ impl Dataset {
     }
 
     /// Holds out the test part.
-    pub fn hold_out(&self, by: SplitBy, seed: u64) -> Result<Partition, Error> {
-        let keys = self.keys(by, &self.usable);
-        let parts = split::hold_out(&self.usable, &keys, TEST_SHARE, seed);
-        if parts.held_out.is_empty() {
-            return Err(usable::too_few(self.usable.len()));
-        }
-        Ok(parts)
+    pub fn hold_out(&self, by: SplitBy, seed: u64) -> Partition {
+        split::hold_out(&self.usable, &self.keys(by, &self.usable), TEST_SHARE, seed)
     }
 }
 
@@ -360,7 +356,8 @@ fn named_fallback(
         settings.add_layer(&of_fallback(Some("the best single choice".to_owned())), Origin::Default);
         return Ok(None);
     };
-    let id = table.named("fallback", &choice)?;
+    let unknown = || unknown_choice("fallback", &choice, &table.choices);
+    let id = table.choice_id(&choice).ok_or_else(unknown)?;
     let inputs = 0..table.inputs.len() as u32;
     let has_times = inputs.clone().any(|input| table.is_usable(input));
     if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ah_model::shown::listed;
-use ah_model::{Error, Feature, Features, Schema, expr};
+use ah_model::{Error, Features, Schema, expr};
 use ah_types::log::{Input, Log};
 use ah_types::{LogOptimization, Optimization};
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::error::unknown_feature;
@@ -149,8 +148,6 @@ pub fn features(
     }
     // An optimization knows units and integers, and `ah-collect` integers. In other logs, the values show what is an integer.
     let by_values = ad_hoc && !log.metadata.is_collected();
-    let known: FxHashMap<&str, &Feature> =
-        optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
     let is_whole = |slot: usize| {
         let value = |input: &Input| input.values[slot].as_scalar().number();
         // Beyond 2^53 a double has no neighbour that is 1 away.
@@ -159,8 +156,8 @@ pub fn features(
             .all(|input| value(input).is_some_and(|x| x.fract() == 0.0 && x.abs() < 2_f64.powi(53)))
     };
     let described = logged.features().iter().enumerate().map(|(slot, f)| {
-        let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
-        let mut feature: Feature = (*known.unwrap_or(&f)).clone();
+        let known = optimization.features.iter().find(|known| known.name == f.name && known.kind == f.kind);
+        let mut feature = known.unwrap_or(f).clone();
         // Integers of generated code have no missing value.
         feature.integer = (feature.integer || by_values) && is_whole(slot);
         feature

@@ -33,13 +33,10 @@ pub fn learn(
     schema: &Schema,
     declared: &BTreeMap<ChoiceId, Precondition>,
 ) -> BTreeMap<ChoiceId, Precondition> {
-    let mut timed = vec![0; table.choices.len()];
-    let cells = inputs.iter().flat_map(|&input| table.cells(input)).filter(|cell| cell.time.is_finite());
-    cells.for_each(|cell| timed[cell.choice.index()] += 1);
     let is_learned = |(choice, timed): &(ChoiceId, usize)| {
         *timed >= LEAST_TIMED && !table.is_rare(*choice) && !declared.contains_key(choice)
     };
-    let learned = (0_u32..).map(ChoiceId).zip(timed).filter(is_learned);
+    let learned = (0_u32..).map(ChoiceId).zip(table.count_timed(inputs)).filter(is_learned);
     learned.filter_map(|(choice, _)| Some((choice, condition(table, inputs, schema, choice)?))).collect()
 }
 

@@ -7,13 +7,12 @@
 use ah_model::math::ln;
 use std::ops::Range;
 
-use ah_model::{ChoiceId, Error, Objective, Value};
+use ah_model::{ChoiceId, Objective, Value};
 use ah_types::log::Log;
 use ah_types::{SingleChoice, median};
 use serde::Serialize;
 
 use super::{halves, impossible};
-use crate::error::unknown_choice;
 
 /// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
 /// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
@@ -258,11 +257,6 @@ impl Table {
         ChoiceId::find(&self.choices, name)
     }
 
-    /// [`choice_id`](Self::choice_id) of a choice that the parameters' `field` names.
-    pub fn named(&self, field: &'static str, choice: &str) -> Result<ChoiceId, Error> {
-        self.choice_id(choice).ok_or_else(|| unknown_choice(field, choice, &self.choices))
-    }
-
     /// Whether some choice of the input gave a time.
     pub fn is_usable(&self, input: u32) -> bool {
         self.inputs[input as usize].best.is_finite()
@@ -351,14 +345,20 @@ impl Table {
             }
         }
         // A fallback always counts as offered, so choices that run nearly everywhere come first.
-        let mut timed = vec![0; self.choices.len()];
-        let cells = inputs.iter().flat_map(|&input| self.cells(input)).filter(|cell| cell.time.is_finite());
-        cells.for_each(|cell| timed[cell.choice.index()] += 1);
+        let timed = self.count_timed(inputs);
         let runs_everywhere = |choice: usize| timed[choice] * 100 >= inputs.len() * 99;
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
         let best = learned
             .min_by(|&a, &b| runs_everywhere(b).cmp(&runs_everywhere(a)).then(total[a].total_cmp(&total[b])));
         ChoiceId(index(best.unwrap_or(0)))
+    }
+
+    /// By choice, the number of these inputs that have a time of it.
+    pub fn count_timed(&self, inputs: &[u32]) -> Vec<usize> {
+        let mut timed = vec![0; self.choices.len()];
+        let cells = inputs.iter().flat_map(|&input| self.cells(input)).filter(|cell| cell.time.is_finite());
+        cells.for_each(|cell| timed[cell.choice.index()] += 1);
+        timed
     }
 
     /// The best single choice on these inputs.

@@ -90,7 +90,9 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
         (all.filter(|choice| !table.is_rare(*choice)).collect(), warning)
     } else {
         let late = if may_promise(dataset) { Vec::new() } else { estimable(dataset, added_later(dataset)) };
-        let warning = format!("{}. A cost formula estimates its other times", few_times_of(table, &late));
+        let names = listed(late.iter().map(|choice| &table.choices[choice.index()]));
+        let warning =
+            format!("less than half of the inputs time {names}. A cost formula estimates its other times");
         (late, warning)
     };
     if estimated.is_empty() {
@@ -139,11 +141,6 @@ fn estimable(dataset: &Dataset, mut late: Vec<(ChoiceId, usize)>) -> Vec<ChoiceI
         return Vec::new();
     }
     late.into_iter().map(|(choice, _)| choice).collect()
-}
-
-fn few_times_of(table: &Table, late: &[ChoiceId]) -> String {
-    let names = late.iter().map(|choice| &table.choices[choice.index()]);
-    format!("less than half of the inputs time {}", listed(names))
 }
 
 /// A warning about a choice that was added later and whose other times stay unknown.

@@ -159,17 +159,11 @@ impl Evaluation {
     pub fn of_test_part(prepared: &Prepared, model: &Model) -> Self {
         let (parts, table) = (&prepared.parts, prepared.judging.clone());
         let judged = prepared.judge(model, &parts.held_out);
+        let keys = prepared.keys(&judged);
         let (fallback, single) = (prepared.judging_fallback(model), table.best_single(&parts.training));
         let limit = prepared.plan.max_slowdown;
         Self {
-            comparison: BaselineComparison::new(
-                &table,
-                &judged,
-                &prepared.keys(&judged),
-                fallback,
-                single,
-                limit,
-            ),
+            comparison: BaselineComparison::new(&table, &judged, &keys, fallback, single, limit),
             judged,
             learned_from: Some(parts.training.len()),
             seen: false,

@@ -24,7 +24,7 @@ impl TestReport {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let alone = match plan.test_split {
             SplitBy::Input => None,
-            SplitBy::Dims => recipe.dataset.hold_out(SplitBy::Input, plan.seed).ok(),
+            SplitBy::Dims => Some(recipe.dataset.hold_out(SplitBy::Input, plan.seed)),
         };
         let by_input = alone.map(|parts| {
             let model = recipe.learn_without_promise(&parts.training, ALWAYS);

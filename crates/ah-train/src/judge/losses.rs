@@ -2,7 +2,7 @@
 
 use ah_model::{ChoiceId, Objective};
 
-use crate::bootstrap::{Range, Term, mean, over_times, range, ratio};
+use crate::bootstrap::{Range, Term, mean, over_times, quantile, ratio};
 use crate::data::Table;
 use crate::data::table::Cell;
 use crate::decisions::JudgedInput;
@@ -32,8 +32,8 @@ impl Losses<'_> {
         let most = if self.is_total() { 1.0 + greatest } else { greatest };
         let worst = all.max_by(|a, b| excess(a).total_cmp(&excess(b)));
         let worst = worst.map(|term| Term { over: term.over.min(term.under * most), ..term });
-        let low = range(&terms(true), keys, TAILS, [None; 2]).low;
-        let high = range(&measured, keys, TAILS, [None, worst]).high;
+        let low = quantile(&terms(true), keys, TAILS[0], None);
+        let high = quantile(&measured, keys, TAILS[1], worst);
         let slowdown = |ratio: f64| over_times(self.table.objective, ratio);
         let known = |end: f64| if self.table.timed.is_some() { f64::NAN } else { slowdown(end).max(1.0) };
         Range { low: known(low).min(slowdown(ratio(&measured))), high: known(high) }

@@ -7,7 +7,7 @@ use ah_types::SingleChoice;
 use serde::Serialize;
 
 use super::held_out::TestReport;
-use crate::bootstrap::{Term, mean, over_times, range, ratio};
+use crate::bootstrap::{Term, mean, over_times, quantile, ratio};
 use crate::data::Table;
 use crate::decisions::JudgedInput;
 use crate::prepared::Prepared;
@@ -212,13 +212,13 @@ impl Gain {
             Objective::Total => Term { over: term.over.min(term.under), under: term.over.max(term.under) },
             Objective::Geomean => Term { over: -term.over.abs(), under: term.under },
         };
-        let found = range(&terms, &keys, TAILS, [Some(mean(terms.iter().map(mirrored))), None]);
+        let further = mean(terms.iter().map(mirrored));
         let times = |ratio: f64| over_times(table.objective, ratio);
         Some(Self {
             over: over.name(&table.choices),
             times: times(ratio(&terms)),
-            low: times(found.low),
-            high: times(found.high),
+            low: times(quantile(&terms, &keys, TAILS[0], Some(further))),
+            high: times(quantile(&terms, &keys, TAILS[1], None)),
             inputs: comparable.len(),
         })
     }

@@ -177,10 +177,9 @@ mod tests {
     fn features_cost_where_a_run_waits_for_the_decision() {
         let schema = Schema::new(vec![Feature::numerical("entropy")]).unwrap();
         let features = Features::new(schema, &[]).unwrap();
-        let feature_ms = [("entropy".to_owned(), 2.0)].into();
         let asking = |target: Target| {
-            let purpose =
-                Purpose { targets: vec![target], feature_ms: feature_ms.clone(), ..Purpose::default() };
+            let feature_ms = [("entropy".to_owned(), 2.0)].into();
+            let purpose = Purpose { targets: vec![target], feature_ms, ..Purpose::default() };
             let site = CallSite::new(purpose, &features, &Metadata::default());
             let used = Footprint { logged: [0].into(), ..Footprint::default() };
             site.overhead(&used, &VisitedParts { splits: 1.0, ..VisitedParts::default() }).ms

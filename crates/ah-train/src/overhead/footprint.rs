@@ -26,13 +26,11 @@ impl Footprint {
             Node::Split { test, right } => Visited::Split(test.column.slot, [at + 1, *right as usize]),
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
-        let slots = model.booster_columns().iter().map(|column| column.slot).collect();
-        let formula = model.costs.as_ref();
         let boosters = Boosted {
             trees: model.boosters.len(),
             row_length: model.choices.len(),
-            slots,
-            ..Boosted::of(formula, &model.features)
+            slots: model.booster_columns().iter().map(|column| column.slot).collect(),
+            formula: model.costs.as_ref(),
         };
         Self::new(&model.features, model.tree.nodes.len(), node, &boosters)
     }
@@ -43,8 +41,8 @@ impl Footprint {
         let nodes = trees.iter().flat_map(|booster| &booster.splits.nodes);
         let columns: BTreeSet<u32> = nodes.filter(|node| node.left > 0).map(|node| node.column).collect();
         let slots = columns.iter().map(|&column| rows.columns.all[column as usize].slot).collect();
-        let formula = Boosted::of(fitted.formula.as_deref(), features);
-        let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots, ..formula };
+        let formula = fitted.formula.as_deref();
+        let boosters = Boosted { trees: trees.len(), row_length: *row_length, slots, formula };
         let tree = &fitted.tree;
         let mut inputs = vec![0.0; tree.nodes.len()];
         rows.inputs.iter().for_each(|&input| inputs[rows.columns.leaf(tree, input)] += 1.0);
@@ -56,17 +54,24 @@ impl Footprint {
         Self::new(features, tree.nodes.len(), node, &boosters)
     }
 
-    fn new(features: &Features, nodes: usize, node: impl Fn(usize) -> Visited, boosters: &Boosted) -> Self {
+    fn new(
+        features: &Features,
+        nodes: usize,
+        node: impl Fn(usize) -> Visited,
+        boosters: &Boosted<'_>,
+    ) -> Self {
         let mut logged = BTreeSet::new();
         // With boosted trees, code computes every column before it walks the trees.
         let mut always = BTreeSet::new();
         boosters.slots.iter().for_each(|&slot| read(features, slot, &mut logged, &mut always));
-        logged.extend(&boosters.formula_reads);
+        logged.extend(boosters.formula.iter().flat_map(|costs| costs.reads(features.base().len())));
+        let of_class = boosters.formula.and_then(|costs| costs.classes.first());
+        let costs = of_class.map_or(0, |class| class.rows.len());
         let of_boosters = VisitedParts {
             columns: (boosters.slots.len() * boosters.trees.div_ceil(BLOCK)) as f64,
             rows: (boosters.trees * boosters.row_length.div_ceil(LANES)) as f64,
-            terms: boosters.terms as f64,
-            logarithms: if boosters.trees > 0 { boosters.costs as f64 } else { 0.0 },
+            terms: boosters.formula.map_or(0, |formula| costs * formula.terms.len()) as f64,
+            logarithms: if boosters.trees > 0 { costs as f64 } else { 0.0 },
             ..VisitedParts::default()
         };
         let mut paths = vec![of_boosters; nodes];
@@ -95,27 +100,13 @@ impl Footprint {
     }
 }
 
-/// The boosted trees of an ensemble.
-#[derive(Default)]
-struct Boosted {
+/// The boosted trees of an ensemble, and the formula under them.
+struct Boosted<'m> {
     trees: usize,
     row_length: usize,
     /// By column that they test, its slot.
     slots: Vec<usize>,
-    /// The costs of the formula under them, one for each choice, all of their terms, and the slots that they read.
-    costs: usize,
-    terms: usize,
-    formula_reads: BTreeSet<usize>,
-}
-
-impl Boosted {
-    /// No trees on this formula.
-    fn of(formula: Option<&Costs>, features: &Features) -> Self {
-        let Some(costs) = formula else { return Self::default() };
-        let choices = costs.classes.first().map_or(0, |class| class.rows.len());
-        let formula_reads = costs.reads(features.base().len());
-        Self { costs: choices, terms: choices * costs.terms.len(), formula_reads, ..Self::default() }
-    }
+    formula: Option<&'m Costs>,
 }
 
 /// A node of any tree.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::bootstrap::{Range, Term, range, sums};
+use crate::bootstrap::{Range, Term, quantile, sums};
 use crate::data::Shared;
 
 /// What a heuristic loses on groups that it never saw, such as files that the log does not have.
@@ -41,7 +41,11 @@ pub fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u
     let under = weights.iter().sum::<f64>() / of_groups.len() as f64;
     let all = of_groups.into_iter().chain(sums(&terms(of_fallback), groups));
     let worst = all.map(|group| group.over / group.under).fold(0.0, f64::max);
-    range(&own, groups, TAILS, [None, Some(Term { over: under * worst, under })])
+    let further = Term { over: under * worst, under };
+    Range {
+        low: quantile(&own, groups, TAILS[0], None),
+        high: quantile(&own, groups, TAILS[1], Some(further)),
+    }
 }
 
 #[cfg(test)]

@@ -121,23 +121,21 @@ fn leaf(
             }
         }
     }
-    let mut measured = vec![0; table.choices.len()];
-    let cells = own.iter().flat_map(|&input| table.cells(input)).filter(|cell| cell.time.is_finite());
-    cells.for_each(|cell| measured[cell.choice.index()] += 1);
+    let timed = table.count_timed(own);
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
         let offered = eligible.get(&choice).map_or(own.len(), |condition| {
             let values = |input: u32| &*table.inputs[input as usize].values;
             own.iter().filter(|&&input| condition.holds(values(input))).count()
         });
-        let measured = measured[choice.index()];
+        let timed = timed[choice.index()];
         let slowdown = if s.usable > 0 { exp(s.log_slowdown / s.usable as f64) } else { f64::INFINITY };
         RankedChoice {
             choice,
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            expected: s.measured > 0 && measured > 0 && measured * 100 >= offered * 99,
+            expected: s.measured > 0 && timed > 0 && timed * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
             worst: rounded(exp(s.worst), 4),
             worst_over_fallback: rounded(s.worst_over_fallback, 4),

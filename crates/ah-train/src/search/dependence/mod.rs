@@ -85,8 +85,8 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
     let by_features = entity(&of_features)
         .or_else(|| by_errors(sets(of_features.clone(), columns.len() == 1), &[]))
         .or_else(|| by_errors(sets(of_ratios.clone(), false), &of_ratios))
-        .or_else(|| by_errors(near(columns.iter().collect(), 2), &[]))
-        .or_else(|| by_errors(near(ratios.iter().chain(others).collect(), 1), &all_ratios));
+        .or_else(|| by_errors(Vec::from_iter(near(columns.iter().collect(), 2)), &[]))
+        .or_else(|| by_errors(Vec::from_iter(near(ratios.iter().chain(others).collect(), 1)), &all_ratios));
     let by_time = stretches(dataset, &costs, &columns, seed);
     let fewest = by_features.into_iter().chain(by_time).min_by(|a, b| a.0.total_cmp(&b.0));
     let groups = fewest.map(|(_, Candidate { keys, shared })| {

@@ -18,11 +18,11 @@ const MOST_NEAR: usize = 6000;
 const REACHES: [f64; 4] = [0.001, 0.004, 0.016, 0.064];
 
 /// The clusters of inputs that are near in all numbers, `fewest` or more, and equal in categories, if any.
-pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Vec<Candidate> {
+pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Option<Candidate> {
     columns.sort_by_key(|column| Reverse(column.distinct));
     let numbers = columns.iter().filter(|column| column.is_number).count();
     if numbers < fewest || columns[0].values.len() > MOST_NEAR {
-        return Vec::new();
+        return None;
     }
     let space = |values: fn(&Column) -> &[f64]| -> Vec<Vec<f64>> {
         let of = |column: &&Column| match column.is_number {
@@ -31,22 +31,18 @@ pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Vec<Candidate> {
         };
         columns.iter().filter_map(of).collect()
     };
-    let found = clusters_beside(&space(|column| &column.values), &space(|column| &column.shuffled));
-    found.into_iter().collect()
-}
-
-/// The clusters at the reach at which they are fewest beside those of shuffled columns.
-fn clusters_beside(columns: &[Vec<f64>], shuffled: &[Vec<f64>]) -> Option<Candidate> {
+    let (own, shuffled) = (space(|column| &column.values), space(|column| &column.shuffled));
     let at = |reach: f64| {
-        let keys = clusters(columns, reach);
+        let keys = clusters(&own, reach);
         let sizes = sizes_of(&keys);
         if sizes.with_fellow < LEAST_SHARE || sizes.largest > MOST_OF_ONE {
             return None;
         }
-        let share = sizes.groups as f64 / sizes_of(&clusters(shuffled, reach)).groups as f64;
+        let share = sizes.groups as f64 / sizes_of(&clusters(&shuffled, reach)).groups as f64;
         (share <= MOST_OF_SHUFFLED).then_some((share, keys))
     };
+    // The reach at which they are fewest beside those of shuffled columns.
     let rated: Vec<_> = REACHES.into_par_iter().filter_map(at).collect();
-    let (_, keys) = rated.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Candidate { keys, shared: Shared::Nearness })
+    let fewest = rated.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    fewest.map(|(_, keys)| Candidate { keys, shared: Shared::Nearness })
 }

@@ -45,11 +45,9 @@ impl JointModel {
         let mut fields = fields::columns(choices, &effects);
         fields.push(ranks(&effects));
         let numbers = Numbers { inputs: numbers(inputs), fields };
-        let kept = thinned(&finite, MAX_ROWS, seed);
+        let mut kept = thinned(&finite, MAX_ROWS, seed);
         let log_times: Vec<f64> = kept.iter().map(|timing| timing.log_time).collect();
-        let of_base = |timing: &Timing| timing.log_time - base(timing.input, timing.choice);
-        let kept: Vec<Timing> =
-            kept.iter().map(|timing| Timing { log_time: of_base(timing), ..*timing }).collect();
+        kept.iter_mut().for_each(|timing| timing.log_time -= base(timing.input, timing.choice));
         let columns = tilings::columns(&numbers, &kept, seed);
         let coded = Coded::new(columns, &numbers, &kept);
         let [broad, focused] = TREES.map(|trees| boosting(trees, LEAVES, RATE, ROW_SHARE));
@@ -61,10 +59,10 @@ impl JointModel {
         Self { numbers, coding: coded.coding, trees }
     }
 
-    /// The predicted log times of choices on an input, less the input's own level.
-    fn predict(&self, input: u32, choices: impl Iterator<Item = ChoiceId>) -> Vec<f64> {
-        let rows: Vec<Vec<u16>> =
-            choices.map(|choice| self.coding.codes(&self.numbers, input, choice.0)).collect();
+    /// The predicted log times of choices on an input, less the input's own level. The trees add to `base`.
+    fn predict(&self, input: u32, choices: &[ChoiceId], base: impl Fn(u32, u32) -> f64) -> Vec<f64> {
+        let codes = |choice: &ChoiceId| self.coding.codes(&self.numbers, input, choice.0);
+        let rows: Vec<Vec<u16>> = choices.iter().map(codes).collect();
         let mut sums = vec![0.0; rows.len()];
         // The outer loop is over the trees, as one tree fits into the cache and all do not.
         for BoostedTree { splits, values } in &self.trees {
@@ -72,7 +70,7 @@ impl JointModel {
                 *sum += values[splits.leaf(|column| codes[column])];
             }
         }
-        sums
+        choices.iter().zip(sums).map(|(choice, left)| base(input, choice.0) + left).collect()
     }
 
     /// The log times of choices on an input that timed some others, given with their log times; `None` where it timed
@@ -84,18 +82,16 @@ impl JointModel {
         wanted: &[ChoiceId],
         base: impl Fn(u32, u32) -> f64,
     ) -> Option<Vec<f64>> {
-        let predict = |choices: &[ChoiceId]| -> Vec<f64> {
-            let trees = self.predict(input, choices.iter().copied());
-            choices.iter().zip(trees).map(|(choice, left)| base(input, choice.0) + left).collect()
-        };
-        let predicted = predict(&timed.iter().map(|(choice, _)| *choice).collect::<Vec<_>>());
+        let choices: Vec<ChoiceId> = timed.iter().map(|(choice, _)| *choice).collect();
+        let predicted = self.predict(input, &choices, &base);
         let best = predicted.iter().copied().fold(f64::INFINITY, f64::min);
         let (mut sum, mut count) = (0.0, 0.0);
         for ((_, log_time), predicted) in timed.iter().zip(&predicted) {
             sum += weight(predicted - best) * (log_time - predicted);
             count += weight(predicted - best);
         }
-        (count > 0.0).then(|| predict(wanted).into_iter().map(|x| sum / count + x).collect())
+        (count > 0.0)
+            .then(|| self.predict(input, wanted, base).into_iter().map(|x| sum / count + x).collect())
     }
 
     /// The `most` choices that are fastest on average, ascending.

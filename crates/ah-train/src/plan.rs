@@ -215,7 +215,7 @@ fn boost(
 /// The leaves of a large log can be small: on the forward convolutions a program that does not list its choices loses 28 % with a
 /// depth of 8 and 13 % with 14, because small leaves measured more choices on nearly all of their inputs.
 fn evidence_tree(params: &Params, inputs: usize) -> Option<CostTree> {
-    let depth = params.max_depth.unwrap_or(usize::MAX).min(14);
-    let least = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
-    (inputs >= LARGE).then(|| CostTree::new(depth, least))
+    let max_depth = params.max_depth.unwrap_or(usize::MAX).min(14);
+    let min_samples_leaf = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
+    (inputs >= LARGE).then_some(CostTree { max_depth, min_samples_leaf })
 }

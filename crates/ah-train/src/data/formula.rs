@@ -54,10 +54,9 @@ impl Formula {
 
     /// The number of features, numbers and functions that people read.
     pub fn words(&self) -> usize {
-        let tiled = |tiles: &[(u16, u32)]| tiles.iter().map(|(_, size)| if *size == 1 { 1 } else { 3 }).sum();
         match self {
             Self::Ratio(over, under) => over.len() + under.len(),
-            Self::Tiles(factors) => tiled(factors),
+            Self::Tiles(factors) => factors.iter().map(|(_, size)| if *size == 1 { 1 } else { 3 }).sum(),
             Self::ZeroBits(numbers) => 2 + numbers.iter().map(|number| 1 + number.words()).sum::<usize>(),
             Self::Min(..) | Self::Max(..) => 3,
             Self::Harmonic(slots) => 2 * slots.len(),
@@ -71,13 +70,12 @@ impl Formula {
             1 => name(&slot),
             _ => format!("ceil({} / {size})", name(&slot)),
         };
-        let tiles = |tiles: &[(u16, u32)]| tiles.iter().map(tiled).collect::<Vec<_>>().join(" * ");
         match self {
             Self::Ratio(over, under) => {
                 let under: String = under.iter().map(|slot| format!(" / {}", name(slot))).collect();
                 product(over) + &under
             }
-            Self::Tiles(factors) => tiles(factors),
+            Self::Tiles(factors) => factors.iter().map(tiled).collect::<Vec<_>>().join(" * "),
             Self::ZeroBits(numbers) => {
                 let count = |number: &Self| format!("ctz({})", number.text(names));
                 format!("min({}, {MAX_ZERO_BITS})", numbers.iter().map(count).collect::<Vec<_>>().join(", "))

@@ -24,11 +24,6 @@ impl CostTree {
     /// A leaf's scores are drawn towards its parent's as if the parent's were measured on this many further inputs.
     pub const SHRINKAGE: f64 = 3.0;
 
-    /// The parameters of every tree that people read.
-    pub fn new(max_depth: usize, min_samples_leaf: usize) -> Self {
-        Self { max_depth, min_samples_leaf }
-    }
-
     /// Grows a tree from these rows.
     pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> Tree {
         let soft = |&input: &u32| targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target()));

@@ -119,16 +119,12 @@ enum Visited {
 
 /// Adds a feature to those that are read: a logged one, or a derived one with those that it uses.
 fn read(features: &Features, slot: usize, logged: &mut BTreeSet<usize>, derived: &mut BTreeSet<usize>) {
-    match slot.checked_sub(features.base().len()) {
-        None => {
-            logged.insert(slot);
-        }
-        Some(at) => {
-            if derived.insert(slot) {
-                features.derived()[at]
-                    .1
-                    .for_each_feature(&mut |used| read(features, used.index, logged, derived));
-            }
-        }
+    let Some(at) = slot.checked_sub(features.base().len()) else {
+        logged.insert(slot);
+        return;
+    };
+    if derived.insert(slot) {
+        let expression = &features.derived()[at].1;
+        expression.for_each_feature(&mut |used| read(features, used.index, logged, derived));
     }
 }

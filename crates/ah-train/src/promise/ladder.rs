@@ -117,12 +117,6 @@ struct Larger {
     fitted: OnceCell<CrossFitted>,
 }
 
-impl Larger {
-    fn new(configuration: Configuration) -> Self {
-        Self { configuration, fitted: OnceCell::new() }
-    }
-}
-
 /// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one: for the
 /// first promise of the plan under which something is faster than the fallback, or else for the first one.
 pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
@@ -131,8 +125,9 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let single = (learner.boosting != Boosting::Always).then(|| folds.fit(recipe));
     let boosted = boosted(plan, recipe.configuration);
     let on_formula = boosted.clone().map(Configuration::on_formula);
-    let readable: Vec<Larger> = tree_on_formula(plan).into_iter().map(Larger::new).collect();
-    let boosted: Vec<Larger> = boosted.into_iter().chain(on_formula).map(Larger::new).collect();
+    let larger = |configuration| Larger { configuration, fitted: OnceCell::new() };
+    let readable: Vec<Larger> = tree_on_formula(plan).into_iter().map(larger).collect();
+    let boosted: Vec<Larger> = boosted.into_iter().chain(on_formula).map(larger).collect();
     let formula_folds: OnceCell<Option<Folds<'_>>> = OnceCell::new();
     let folds_of = |configuration: &Configuration| match configuration.on_formula {
         true => formula_folds.get_or_init(|| folds.on_formula(dataset, plan)).as_ref(),

@@ -116,7 +116,8 @@ pub(super) fn errors(
 ) -> Vec<Vec<(ChoiceId, f64)>> {
     let judged = |part: split::Partition| {
         let RankedFeatures { columns, .. } = data.ranked_without(&part.training, &Default::default());
-        let tree = CostTree::new(20, 1).grow(&FitRows { columns: &columns, inputs: &part.training }, costs);
+        let rows = FitRows { columns: &columns, inputs: &part.training };
+        let tree = CostTree { max_depth: 20, min_samples_leaf: 1 }.grow(&rows, costs);
         let mut means: FxHashMap<(usize, ChoiceId), (f64, f64)> = FxHashMap::default();
         for &input in &part.training {
             let leaf = columns.leaf(&tree, input);

@@ -288,10 +288,7 @@ fn is_figure(end: &str) -> bool {
 
 /// A word for a shell.
 fn shell(word: &str) -> String {
-    if word.bytes().all(|b| b.is_ascii_alphanumeric() || b"=!_-./".contains(&b)) && !word.contains('!') {
-        return word.to_owned();
-    }
-    format!("'{}'", cut(word, 60).replace('\'', "'\\''"))
+    shlex::try_quote(&cut(word, 60)).unwrap_or_default().into_owned()
 }
 
 /// A sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`, or of all, such as

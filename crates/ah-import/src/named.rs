@@ -4,138 +4,112 @@ use crate::quantity::{Quantity, Rate, is_counted, known_amount};
 use crate::unit::Unit;
 use crate::words::{WORDS, is_in, is_time, may_follow_a_unit, words};
 
-/// What the name of a column says about its numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Named {
-    Quantity(Quantity),
-    /// This part of the name may be a unit, and is none that we know.
-    Question(String),
-    Nothing,
+/// What the name of a column says about its numbers. The error is a question: this part of the name may be a unit, and is none that we
+/// know.
+pub type Named = Result<Option<Quantity>, String>;
+
+/// The quantity that the name of a column means: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
+pub fn of(column: &str) -> Named {
+    let mut name = column.trim();
+    // The 99 % of a percentile is a statistic.
+    let signs = column.match_indices(['%', '$', '€']);
+    if let Some((_, sign)) = signs.into_iter().find(|(at, _)| !column[..*at].ends_with(is_digit)) {
+        return Err(sign.to_owned());
+    }
+    while let Some((before, inside)) = bracket(name) {
+        let others: Vec<&str> = words(inside).into_iter().filter(|word| !may_follow_a_unit(word)).collect();
+        // `(avg us)`, `(us, median)` and `(sec.)`, not `(10 us)`.
+        let found = Quantity::of_unit(inside).or_else(|| match others[..] {
+            [unit] if !inside.starts_with(is_digit) => Quantity::of_unit(unit),
+            _ => None,
+        });
+        match found {
+            Some(found) => return Ok(Some(found)),
+            None if others.is_empty() => name = before,
+            None => return Err(inside.to_owned()),
+        }
+    }
+    let mut words = words(name);
+    let mut lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    if let Some(word) = lower.iter().find(|word| is_in(&WORDS.derived, word)) {
+        return Err(word.clone());
+    }
+    let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
+    let of_per = per.map(|at| format!("{}/{}", words[at - 1], words[at + 1]));
+    let parts = || name.split([' ', '_']).filter(|part| part.contains('/')).chain(of_per.as_deref());
+    if let Some(found) = parts().find_map(Quantity::of_unit) {
+        return Ok(Some(found));
+    }
+    let is_no_time = |part: &&str| {
+        let (amount, per) = part.split_once('/').unwrap_or_default();
+        let is_long = Unit::of_word(per).is_some() || is_in(&WORDS.long_times, &per.to_lowercase());
+        is_long && Unit::of_word(amount).is_some() || is_amount(amount) || is_other(&amount.to_lowercase())
+    };
+    if let Some(part) = parts().find(is_no_time) {
+        return Err(part.to_owned());
+    }
+    // The time of what follows.
+    if let Some(at) = per.filter(|at| at + 2 == words.len()) {
+        words.truncate(at);
+        lower.truncate(at);
+    }
+    let Some(at) = lower.iter().rposition(|word| !may_follow_a_unit(word)) else {
+        // Minutes, or the least time?
+        return lower.into_iter().find(|word| word == "min").map_or(Ok(None), Err);
+    };
+    let (word, last) = (words[at], &lower[at]);
+    if last == "clock" && at > 0 && lower[at - 1] == "wall" {
+        return Ok(None);
+    }
+    let is_two_letters = last.len() == 2 && last.ends_with('s') && last.is_ascii();
+    // `MiB` is two words.
+    let before = name.rfind(word).map(|at| name[..at].trim_end_matches(|c: char| !c.is_alphanumeric()));
+    let before = before.and_then(|text| text.rsplit(|c: char| !c.is_alphanumeric()).next());
+    let before = before.unwrap_or_default();
+    match (Unit::of_word(word), Rate::of_word(word)) {
+        // `GB_s` is written for GB/s; `run_s` has the seconds of a run.
+        (Some(unit), _) if unit == Unit::S && is_amount(before) => {
+            Ok(Some(Quantity::Rate(Rate::new(before, unit, column))))
+        }
+        // Rows a second, or the seconds of all rows?
+        (Some(unit), _) if may_be_counted_in(before, unit) => Err(format!("{before}_{word}")),
+        (Some(unit), _) => Ok(Some(Quantity::Time(unit))),
+        (_, Some(rate)) => Ok(Some(Quantity::Rate(rate))),
+        // `GBs` may be GB/s, and `tokens` is no time.
+        _ if is_two_letters || is_other(last) || is_amount(word.trim_end_matches('s')) || is_amount(word) => {
+            Err(word.to_owned())
+        }
+        _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
+            Ok(Some(Quantity::Rate(Rate::of_unknown(column))))
+        }
+        // Not `t_min`: `time_min` may be minutes or the least time.
+        _ if lower[at..].iter().any(|word| word == "min") => Err("min".to_owned()),
+        _ => inside(&words),
+    }
 }
 
-impl Named {
-    /// The quantity, if the name says it.
-    pub fn quantity(self) -> Option<Quantity> {
-        match self {
-            Self::Quantity(quantity) => Some(quantity),
-            _ => None,
+/// The quantity that a unit before the end of a name means: `time_us_run1` has microseconds, `tflops_fp16` rates; `us_east` and
+/// `duration_100ns` are questions.
+fn inside(words: &[&str]) -> Named {
+    let named = |at: usize| {
+        let word = words[at].trim_start_matches(is_digit);
+        if let Some(rate) = Rate::of_word(words[at]).filter(|_| words[at].len() > 3) {
+            return Some(Ok(Some(Quantity::Rate(rate))));
         }
-    }
-
-    /// The quantity that the name of a column means: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
-    pub fn of(column: &str) -> Self {
-        let mut name = column.trim();
-        // The 99 % of a percentile is a statistic.
-        let signs = column.match_indices(['%', '$', '€']);
-        if let Some((_, sign)) = signs.into_iter().find(|(at, _)| !column[..*at].ends_with(is_digit)) {
-            return Self::Question(sign.to_owned());
+        let unit = Unit::of_word(word).filter(|_| !may_follow_a_unit(word))?;
+        let is_of_time = word == words[at] && at > 0 && is_time(words[at - 1]);
+        match is_of_time {
+            true => Some(Ok(Some(Quantity::Time(unit)))),
+            false => (word.len() > 1).then(|| Err(words[at].to_owned())),
         }
-        while let Some((before, inside)) = bracket(name) {
-            let others: Vec<&str> =
-                words(inside).into_iter().filter(|word| !may_follow_a_unit(word)).collect();
-            // `(avg us)`, `(us, median)` and `(sec.)`, not `(10 us)`.
-            let found = Quantity::of_unit(inside).or_else(|| match others[..] {
-                [unit] if !inside.starts_with(is_digit) => Quantity::of_unit(unit),
-                _ => None,
-            });
-            match found {
-                Some(found) => return Self::Quantity(found),
-                None if others.is_empty() => name = before,
-                None => return Self::Question(inside.to_owned()),
-            }
-        }
-        let mut words = words(name);
-        let mut lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-        if let Some(word) = lower.iter().find(|word| is_in(&WORDS.derived, word)) {
-            return Self::Question(word.clone());
-        }
-        let per = lower.iter().position(|word| word == "per").filter(|at| *at > 0 && at + 1 < words.len());
-        let of_per = per.map(|at| format!("{}/{}", words[at - 1], words[at + 1]));
-        let parts = || name.split([' ', '_']).filter(|part| part.contains('/')).chain(of_per.as_deref());
-        if let Some(found) = parts().find_map(Quantity::of_unit) {
-            return Self::Quantity(found);
-        }
-        let is_no_time = |part: &&str| {
-            let (amount, per) = part.split_once('/').unwrap_or_default();
-            let is_long = Unit::of_word(per).is_some() || is_in(&WORDS.long_times, &per.to_lowercase());
-            is_long && Unit::of_word(amount).is_some()
-                || is_amount(amount)
-                || is_other(&amount.to_lowercase())
-        };
-        if let Some(part) = parts().find(is_no_time) {
-            return Self::Question(part.to_owned());
-        }
-        // The time of what follows.
-        if let Some(at) = per.filter(|at| at + 2 == words.len()) {
-            words.truncate(at);
-            lower.truncate(at);
-        }
-        let Some(at) = lower.iter().rposition(|word| !may_follow_a_unit(word)) else {
-            // Minutes, or the least time?
-            return lower
-                .iter()
-                .find(|word| *word == "min")
-                .map_or(Self::Nothing, |word| Self::Question(word.clone()));
-        };
-        let (word, last) = (words[at], &lower[at]);
-        if last == "clock" && at > 0 && lower[at - 1] == "wall" {
-            return Self::Nothing;
-        }
-        let is_two_letters = last.len() == 2 && last.ends_with('s') && last.is_ascii();
-        // `MiB` is two words.
-        let before = name.rfind(word).map(|at| name[..at].trim_end_matches(|c: char| !c.is_alphanumeric()));
-        let before = before.and_then(|text| text.rsplit(|c: char| !c.is_alphanumeric()).next());
-        match (Unit::of_word(word), Rate::of_word(word)) {
-            // `GB_s` is written for GB/s; `run_s` has the seconds of a run.
-            (Some(unit), _) if unit == Unit::S && before.is_some_and(is_amount) => {
-                Self::Quantity(Quantity::Rate(Rate::new(before.unwrap_or_default(), unit, column)))
-            }
-            // Rows a second, or the seconds of all rows?
-            (Some(unit), _) if before.is_some_and(|counted| may_be_counted_in(counted, unit)) => {
-                Self::Question(format!("{}_{word}", before.unwrap_or_default()))
-            }
-            (Some(unit), _) => Self::Quantity(Quantity::Time(unit)),
-            (_, Some(rate)) => Self::Quantity(Quantity::Rate(rate)),
-            // `GBs` may be GB/s, and `tokens` is no time.
-            _ if is_two_letters
-                || is_other(last)
-                || is_amount(word.trim_end_matches('s'))
-                || is_amount(word) =>
-            {
-                Self::Question(word.to_owned())
-            }
-            _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
-                Self::Quantity(Quantity::Rate(Rate::of_unknown(column)))
-            }
-            // Not `t_min`: `time_min` may be minutes or the least time.
-            _ if lower[at..].iter().any(|word| word == "min") => Self::Question("min".to_owned()),
-            _ => Self::inside(&words),
-        }
-    }
-
-    /// The quantity that a unit before the end of a name means: `time_us_run1` has microseconds, `tflops_fp16` rates; `us_east` and
-    /// `duration_100ns` are questions.
-    fn inside(words: &[&str]) -> Self {
-        let named = |at: usize| {
-            let word = words[at].trim_start_matches(is_digit);
-            if let Some(rate) = Rate::of_word(words[at]).filter(|_| words[at].len() > 3) {
-                return Some(Self::Quantity(Quantity::Rate(rate)));
-            }
-            let unit = Unit::of_word(word).filter(|_| !may_follow_a_unit(word))?;
-            let is_of_time = word == words[at] && at > 0 && is_time(words[at - 1]);
-            match is_of_time {
-                true => Some(Self::Quantity(Quantity::Time(unit))),
-                false => (word.len() > 1).then(|| Self::Question(words[at].to_owned())),
-            }
-        };
-        (0..words.len()).find_map(named).unwrap_or(Self::Nothing)
-    }
+    };
+    (0..words.len()).find_map(named).unwrap_or(Ok(None))
 }
 
 /// Splits a name into what is before its unit, and the unit: `sort (µs)`, `sort_us`, `sort [GB/s]`.
 pub fn split_unit(name: &str) -> Option<(&str, &str)> {
     if let Some((before, inside)) = bracket(name) {
-        return matches!(Named::of(inside), Named::Quantity(_)).then_some((before, inside));
+        return matches!(of(inside), Ok(Some(_))).then_some((before, inside));
     }
     let (before, last) = name.rsplit_once(['_', ' ', '-', ',', '.'])?;
     let before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
@@ -232,8 +206,8 @@ mod tests {
             ("mean_s_fp16", 1e3),
             ("lat_ns_fp16", 1e-6),
         ] {
-            let found = Named::of(name);
-            let is_right = matches!(&found, Named::Quantity(Quantity::Time(unit)) if unit.ms(1.0) == ms);
+            let found = of(name);
+            let is_right = matches!(&found, Ok(Some(Quantity::Time(unit))) if unit.ms(1.0) == ms);
             assert!(is_right, "{name}: {found:?}");
         }
         for name in [
@@ -295,8 +269,8 @@ mod tests {
             "tflops_fp16",
             "gflops_on_a100",
         ] {
-            let found = Named::of(name);
-            assert!(matches!(found, Named::Quantity(Quantity::Rate(_))), "{name}: {found:?}");
+            let found = of(name);
+            assert!(matches!(found, Ok(Some(Quantity::Rate(_)))), "{name}: {found:?}");
         }
         for name in [
             "cycles",
@@ -358,15 +332,15 @@ mod tests {
             "log2_ns",
             "delta_ms",
         ] {
-            let found = Named::of(name);
-            assert!(matches!(found, Named::Question(_)), "{name}: {found:?}");
+            let found = of(name);
+            assert!(found.is_err(), "{name}: {found:?}");
         }
         for name in [
             "time", "real_time", "result", "t1", "rows", "stats.mean", "Mean", "latency", "runtime",
             "time (mean)", "best", "data", "time_per_query", "latency per call", "latency (99%)", "p99.9%",
             "rms_norm", "h_step", "wall_clock", "Wall clock", "wall-clock time",
         ] {
-            assert_eq!(Named::of(name), Named::Nothing, "{name}");
+            assert_eq!(of(name), Ok(None), "{name}");
         }
     }
 }

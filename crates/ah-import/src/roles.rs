@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::column::{Column, is_named};
 use crate::condition::Condition;
-use crate::named::Named;
+use crate::named;
 use crate::params::ImportParams;
 use crate::preset::Preset;
 use crate::table::Table;
@@ -285,8 +285,7 @@ impl<'a> Finder<'a> {
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let statistics = words::statistics_of_one(&others);
         // A count or a ratio is no time, nor is the number of a row, or a feature that was forgotten.
-        let is_other =
-            |name: &&String| words::is_label(name) || matches!(Named::of(name), Named::Question(_));
+        let is_other = |name: &&String| words::is_label(name) || named::of(name).is_err();
         let odd: Vec<&String> = others.iter().filter(is_other).collect();
         let found = if others.is_empty() {
             return Err(self.missing("wide", "columns of times besides the features"));

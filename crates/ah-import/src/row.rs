@@ -18,8 +18,6 @@ pub const SEPARATOR: &str = "\n";
 #[derive(Debug, Default)]
 pub struct ReadRow {
     pub seen: SeenTimes,
-    /// The last unit of a row, and what it says.
-    unit: (String, Option<Quantity>),
     /// The texts of the features in the log, joined by [`SEPARATOR`]; nothing for a missing value.
     pub input: String,
     /// The choice, or in a wide table one a column, with its timings.
@@ -43,7 +41,7 @@ impl Roles {
         row.choices.resize_with(if self.is_wide() { self.times.len() } else { 1 }, Default::default);
         row.choices.iter_mut().for_each(|(_, timings)| timings.clear());
         for (at, time) in self.times.iter().enumerate() {
-            let quantity = self.quantity_of(time, cells, &mut row.unit)?;
+            let quantity = self.quantity_of(time, cells)?;
             let (name, timings) = &mut row.choices[if self.is_wide() { at } else { 0 }];
             if self.is_wide() {
                 name.clone_from(&time.choice);
@@ -81,14 +79,8 @@ impl Roles {
         })
     }
 
-    /// The quantity of a column's times in a row. In the files of Google Benchmark and JMH the rows differ. `known` is the last unit of a
-    /// row, and what it says.
-    fn quantity_of(
-        &self,
-        time: &TimeColumn,
-        cells: &[Cell],
-        known: &mut (String, Option<Quantity>),
-    ) -> Result<Quantity, Fault> {
+    /// The quantity of a column's times in a row. In the files of Google Benchmark and JMH the rows differ.
+    fn quantity_of(&self, time: &TimeColumn, cells: &[Cell]) -> Result<Quantity, Fault> {
         let default = || match &time.named {
             Some(named) => named.clone(),
             None if self.rules.higher_is_better => Quantity::any_rate(),
@@ -96,16 +88,12 @@ impl Roles {
         };
         let Some(column) = &self.unit else { return Ok(default()) };
         let cell = column.cell(cells);
-        let text = cell.as_text().unwrap_or_default();
-        if known.0 != text {
-            *known = (text.to_owned(), Quantity::of_unit(text));
-        }
-        match (&known.1, &time.named) {
+        match (cell.as_text().and_then(Quantity::of_unit), &time.named) {
             // The unit is that of another column.
             (Some(Quantity::Time(_)), Some(named @ Quantity::Rate(_))) => Ok(named.clone()),
             (Some(found), _) => {
                 let hint = "leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where";
-                self.rules.agreed(time, found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
+                self.rules.agreed(time, &found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
             }
             (None, None) if !self.rules.higher_is_better => {
                 let hint = "name the unit of all times with --unit, or --higher-is-better for rates";

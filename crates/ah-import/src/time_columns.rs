@@ -46,17 +46,16 @@ fn quantities(
     times: &[Column],
     rows_have_units: bool,
 ) -> Result<Vec<Option<Quantity>>, Error> {
-    let named: Vec<Named> = times.iter().map(|column| Named::of(&column.name)).collect();
+    let named: Vec<Named> = times.iter().map(|column| named::of(&column.name)).collect();
     let columns_that = |are: fn(&Named) -> bool| -> Vec<&String> {
         times.iter().zip(&named).filter(|(_, named)| are(named)).map(|(column, _)| &column.name).collect()
     };
-    let of_rates = columns_that(|named| matches!(named, Named::Quantity(Quantity::Rate(_))));
-    let of_times = columns_that(|named| matches!(named, Named::Quantity(Quantity::Time(_))));
-    let with_units = columns_that(|named| matches!(named, Named::Quantity(_)));
+    let of_rates = columns_that(|named| matches!(named, Ok(Some(Quantity::Rate(_)))));
+    let of_times = columns_that(|named| matches!(named, Ok(Some(Quantity::Time(_)))));
+    let with_units = columns_that(|named| matches!(named, Ok(Some(_))));
     let unit = |expected: &str, found: String| Err(Error::parameter("unit", expected, found));
     if let Some(unit_of_all) = params.unit {
-        let is_other = |named: &&Named| matches!(named, Named::Quantity(_));
-        let mut others = named.iter().filter(is_other);
+        let mut others = named.iter().flatten().flatten();
         let first = others.next();
         if others.any(|named| Some(named) != first) && !rows_have_units {
             let found = format!("{unit_of_all}, and columns {}", listed(with_units));
@@ -70,7 +69,7 @@ fn quantities(
             let found = format!("{}, and {word} says how far times differ", quoted(name));
             return Err(Error::parameter("time", expected, found));
         }
-        if let Named::Question(part) = named
+        if let Err(part) = named
             && !params.higher_is_better
             && !rows_have_units
         {
@@ -93,7 +92,7 @@ fn quantities(
             format!("none, and column {}", listed(of_rates)),
         ),
         (true, true) if !of_times.is_empty() => rates("a column of rates", listed(of_times)),
-        (true, _) if !may_be_single => Ok(named.into_iter().map(Named::quantity).collect()),
+        (true, _) if !may_be_single => Ok(named.into_iter().map(Result::unwrap_or_default).collect()),
         _ => unit(UNITS, format!("none, and columns {}", listed(with_units))),
     }
 }

@@ -87,20 +87,21 @@ fn of_records(
     let preset = preset
         .or_else(|| preset::find(params, |mark| first.is_some_and(|record| record.pointer(mark).is_some())));
     let under = params.rows.clone().or_else(|| preset.as_ref()?.rows.clone());
-    let mut preset = preset::found_for(path, params, preset)?;
-    let (read_record, about) =
-        (tools::reader(&preset.name).filter(|_| under.is_none()), preset.about.clone());
-    let file = path.to_owned();
-    let rows = move |record: Result<(RowNumber, Json), Error>, roles: &mut Preset| {
+    let preset = preset::found_for(path, params, preset)?;
+    let read_record = tools::reader(&preset.name).filter(|_| under.is_none());
+    let (file, about) = (path.to_owned(), preset.about.clone());
+    let rows = move |record: Result<(RowNumber, Json), Error>| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
             let is_document =
                 matches!(number, RowNumber::Row(_)) && (under.is_some() || read_record.is_some());
             let read = match read_record {
-                Some(read) => read(&record, roles).map_err(|fault| {
-                    let expected = format!("{about} with {}", fault.expected);
-                    if is_document { Fault { expected, ..fault } } else { bad_row(expected, fault.found) }
-                }),
+                Some(read) => read(&record)
+                    .map(|rows| rows.into_iter().map(|(name, row)| (name, flat(&row))).collect())
+                    .map_err(|fault| {
+                        let expected = format!("{about} with {}", fault.expected);
+                        if is_document { Fault { expected, ..fault } } else { bad_row(expected, fault.found) }
+                    }),
                 None => rows_of(record, under.as_deref()),
             };
             let read = read.map_err(|fault| match is_document {
@@ -117,11 +118,11 @@ fn of_records(
         rows.unwrap_or_else(|error| vec![Err(error)])
     };
     let mut first = Vec::new();
-    // The roles are complete behind the last record of a tool.
+    // All rows of a tool, whose columns are its features.
     while (first.len() < held || read_record.is_some())
         && let Some(record) = records.next()
     {
-        first.extend(rows(record, &mut preset));
+        first.extend(rows(record));
     }
     // Without a good row, the first bad one is the reason.
     if first.iter().all(Result::is_err)
@@ -139,7 +140,7 @@ fn of_records(
     known.iter().for_each(|(_, row)| columns.extend(row.keys().cloned()));
     let columns: Vec<String> = columns.into_iter().collect();
     let names = columns.clone();
-    let rest = records.flat_map(move |record| rows(record, &mut Preset::default()));
+    let rest = records.flat_map(rows);
     let rows = first.into_iter().chain(rest).map(move |row| {
         let (number, mut row) = row?;
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing(""), Cell::from)).collect();
@@ -208,9 +209,7 @@ fn collect_rows(
             let Some(value) = object.get_mut(*key).map(Json::take) else { return Ok(false) };
             object.remove(*key);
             let mut inside = around.clone();
-            let mut beside = Map::new();
-            flatten("", &object, &mut beside);
-            inside.extend(beside.into_iter().filter(|(_, value)| !value.is_null()));
+            inside.extend(flat(&object).into_iter().filter(|(_, value)| !value.is_null()));
             match (rest, value) {
                 ([], Json::Array(list)) => {
                     for value in list {
@@ -232,21 +231,25 @@ fn collect_rows(
 
 /// The columns of a row: those of its object or list, and the values around it under names that the row itself lacks.
 fn row(value: &Json, around: &Map<String, Json>) -> Result<Map<String, Json>, Fault> {
-    let mut row = Map::new();
-    match value {
-        Json::Object(object) => flatten("", object, &mut row),
+    let mut row = match value {
+        Json::Object(object) => flat(object),
         // The values of a list have their places as names.
         Json::Array(list) if !list.is_empty() => {
-            let object =
-                (0..).zip(list).map(|(at, value): (usize, _)| (at.to_string(), value.clone())).collect();
-            flatten("", &object, &mut row);
+            flat(&(0..).zip(list).map(|(at, value): (usize, _)| (at.to_string(), value.clone())).collect())
         }
         value => return Err(bad_file("JSON objects as rows", quoted(&value.to_string()))),
-    }
+    };
     for (name, value) in around {
         row.entry(name.clone()).or_insert_with(|| value.clone());
     }
     Ok(row)
+}
+
+/// The values of an object, and of the objects in it.
+fn flat(object: &Map<String, Json>) -> Map<String, Json> {
+    let mut row = Map::new();
+    flatten("", object, &mut row);
+    row
 }
 
 /// Adds the values of an object to `row`; those of an object inside get its key and a point before theirs. A list of objects with names,

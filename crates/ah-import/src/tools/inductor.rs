@@ -8,11 +8,10 @@ use serde_json::{Map, Value as Json};
 
 use super::tool::{NamedRow, part};
 use crate::error::bad_file;
-use crate::preset::Preset;
 
 /// Reads the products. The file is a list: `{"invoke": "(M, K, N)"}` for each call, and `{"(M, K, N)": [choice, …]}` for each benchmark. It has no
 /// element types and no layouts: keep the products of different types in different files.
-pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
+pub fn read(document: &Json) -> Result<Vec<NamedRow>, Fault> {
     let mut rows = Vec::new();
     let entries = part::<Vec<Map<String, Json>>>(document)?.into_iter().flatten();
     for (shape, choices) in entries.filter(|(key, _)| *key != "invoke") {
@@ -32,8 +31,6 @@ pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault>
             rows.push((Some(shape.clone()), row));
         }
     }
-    roles.features.extend(["m", "k", "n"].map(str::to_owned));
-    roles.choice.insert("choice".to_owned());
     Ok(rows)
 }
 

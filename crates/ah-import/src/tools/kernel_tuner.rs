@@ -6,62 +6,61 @@
 
 use ah_model::Fault;
 use ah_model::shown::quoted;
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::tool::{NamedRow, part};
 use crate::error::bad_file;
-use crate::preset::Preset;
-
-/// The column of the times.
-const TIMES: &str = "times";
 
 #[derive(Deserialize)]
 struct Cache {
     /// Older files have none.
     schema_version: Option<String>,
-    tune_params_keys: IndexSet<String>,
+    tune_params_keys: Vec<String>,
     #[serde(default)]
     problem_size: Json,
-    cache: Map<String, Json>,
+    cache: IndexMap<String, Map<String, Json>>,
 }
 
-pub fn read(document: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
-    let Cache { schema_version, tune_params_keys: choice, problem_size, cache } = part(document)?;
+/// Reads the configurations. The problem size is in `problem`, and the tunable parameters in `parameters`.
+pub fn read(document: &Json) -> Result<Vec<NamedRow>, Fault> {
+    let Cache { schema_version, tune_params_keys, problem_size, cache } = part(document)?;
     if let Some(version) = schema_version
         && version.split('.').next() != Some("1")
     {
         return Err(bad_file("schema_version 1", quoted(&version)));
     }
     let problem = problem(problem_size);
-    roles.features.extend(problem.iter().map(|(name, _)| name.clone()));
-    let mut rows = Vec::new();
-    for (name, entry) in cache {
-        let Some(entry) = entry.as_object().filter(|entry| choice.iter().all(|key| entry.contains_key(key)))
-        else {
-            let expected = format!("all tunable parameters in the entry {}", quoted(&name));
-            return Err(bad_file(expected, quoted(&entry.to_string())));
-        };
-        let mut row: Map<String, Json> = problem.iter().cloned().collect();
-        row.extend(entry.clone());
+    let row = |(name, mut row): (String, Map<String, Json>)| {
+        let mut parameters = Map::new();
+        for key in &tune_params_keys {
+            let value = row.shift_remove(key).ok_or_else(|| {
+                bad_file(
+                    format!("all tunable parameters in the entry {}", quoted(&name)),
+                    format!("no {key}"),
+                )
+            })?;
+            parameters.insert(key.clone(), value);
+        }
         // A failed configuration has no `times`, and its `time` is the reason, which the preset knows.
-        let time = entry.get(TIMES).filter(|times| times.is_array()).or_else(|| entry.get("time"));
-        row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
-        rows.push((Some(name), row));
-    }
-    roles.choice.extend(choice);
-    Ok(rows)
+        let times = row.get("times").filter(|times| times.is_array()).or_else(|| row.get("time")).cloned();
+        row.insert("times".to_owned(), times.unwrap_or_default());
+        row.insert("problem".to_owned(), problem.clone());
+        row.insert("parameters".to_owned(), parameters.into());
+        Ok((Some(name), row))
+    };
+    cache.into_iter().map(row).collect()
 }
 
 /// The problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
-fn problem(size: Json) -> Vec<(String, Json)> {
+fn problem(size: Json) -> Json {
     match size {
-        Json::Null => Vec::new(),
+        Json::Null => json!({}),
         Json::Array(sizes) => {
             let axes = ["x", "y", "z", "w"].into_iter();
             axes.zip(sizes).map(|(axis, size)| (format!("problem_size_{axis}"), size)).collect()
         }
-        size => vec![("problem_size".to_owned(), size)],
+        size => json!({ "problem_size": size }),
     }
 }

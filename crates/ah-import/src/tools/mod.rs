@@ -1,5 +1,5 @@
-//! Reads the files of autotuners whose rows need code. Their presets have the rest: the marks, and the column of the times, which
-//! are `inf` where a choice failed.
+//! Reads the files of autotuners whose rows need code. Their presets have the rest: the marks and the columns. A time is `inf` where a
+//! choice failed.
 //!
 //! A tool's file has one or more *records*: a JSON document is one record, and so is each JSON line. Adding a tool is a
 //! preset, one file, and one line of [`reader`].
@@ -12,12 +12,10 @@ mod triton;
 use ah_model::Fault;
 use serde_json::Value as Json;
 
-use crate::preset::Preset;
-
 pub use tool::NamedRow;
 
-/// Reads the rows of a record, and adds the columns of the features and of the choice to those of the records before.
-pub type ReadRecord = fn(&Json, &mut Preset) -> Result<Vec<NamedRow>, Fault>;
+/// Reads the rows of a record. The values of objects in them become columns.
+pub type ReadRecord = fn(&Json) -> Result<Vec<NamedRow>, Fault>;
 
 /// The code that reads the records of a preset, if it needs code.
 pub fn reader(preset: &str) -> Option<ReadRecord> {

@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 use super::tool::{NamedRow, part};
-use crate::preset::Preset;
 
 /// Options that a name mentions only where they are set: `num_ctas` to another number than 1, the others at all.
 const RARE: [&str; 3] = ["num_ctas", "maxnreg", "ir_override"];
@@ -33,11 +32,11 @@ struct Config {
     options: BTreeMap<String, Json>,
 }
 
-pub fn read(record: &Json, roles: &mut Preset) -> Result<Vec<NamedRow>, Fault> {
+/// Reads the configurations of a key, whose parts are in `key`.
+pub fn read(record: &Json) -> Result<Vec<NamedRow>, Fault> {
     let Record { kernel, key, configs_timings } = part(record)?;
-    let mut input: Map<String, Json> = (0..).zip(key).map(|(at, key)| (format!("key{at}"), key)).collect();
-    roles.features.extend(input.keys().cloned());
-    roles.choice.insert("config".to_owned());
+    let key = (0..).zip(key).map(|(at, part)| (format!("key{at}"), part)).collect();
+    let mut input = Map::from_iter([("key".to_owned(), key)]);
     input.extend(kernel.map(|kernel| ("kernel".to_owned(), kernel)));
     let row = |(config, time): (Config, Json)| {
         // The quantiles beside the median are no repetitions.

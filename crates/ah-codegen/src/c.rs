@@ -43,10 +43,9 @@ static LANGUAGE: Language = Language {
         };
         format!("{ty}{name} = {};", value.text)
     },
+    block: ["if (", ") {", "}"],
     in_one_line: true,
     comment: ["/* ", " */"],
-    rows: ["{", "{", "{", "{", "}"],
-    lanes: |lanes| format!("{lanes:?}").replace('[', "{").replace(']', "}"),
     ..BASE
 };
 

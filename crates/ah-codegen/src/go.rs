@@ -37,7 +37,6 @@ static LANGUAGE: Language = Language {
     cases: [Case::Camel, Case::Mixed, Case::Camel],
     reserved: [WORDS, NAMES],
     types: ["int64", "float64", "bool", "string"],
-    field: "c.",
     functions: &[
         ("abs", "math.Abs"),
         ("ceil", "math.Ceil"),
@@ -60,9 +59,6 @@ static LANGUAGE: Language = Language {
         Outcome::Ranking(number) => format!("return {number}, true"),
     },
     assign: |name, _, value| format!("{name} := {}", value.text),
-    block: ["if ", " {", "}"],
-    rows: ["{", "{", "{", "{", "}"],
-    lanes: |lanes| format!("{lanes:?}").replace('[', "{").replace(']', "}"),
     ..BASE
 };
 

@@ -96,7 +96,7 @@ pub const BASE: Language = Language {
     is_typed: true,
     types: [""; 4],
     documented: [str::to_owned, shown, shown],
-    field: "",
+    field: "c.",
     prefix: "",
     functions: &[],
     and: "&&",
@@ -124,13 +124,13 @@ pub const BASE: Language = Language {
     choice: |model, _, id| model.choice_name(id).to_owned(),
     result: |_, _, choice, _| choice,
     assign: |name, _, value| format!("{name} = {}", value.text),
-    block: ["if (", ") {", "}"],
+    block: ["if ", " {", "}"],
     in_one_line: false,
     guard: [""; 2],
     comment: ["// ", ""],
-    rows: ["(", "(", "(", "(", ")"],
+    rows: ["{", "{", "{", "{", "}"],
     leaf: "-1",
-    lanes: |lanes| format!("{lanes:?}"),
+    lanes: |lanes| format!("{lanes:?}").replace('[', "{").replace(']', "}"),
 };
 
 impl Language {

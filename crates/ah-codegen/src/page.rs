@@ -111,19 +111,18 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     let mut lines = Vec::new();
     let device = model.device.as_ref().map(|device| shown(&device.to_string()));
     let device = device.as_deref().unwrap_or("devices that the model does not name");
-    let size = match (model.boosters.len(), model.tree.leaves().count()) {
+    let (boosters, leaves) = (model.boosters.len(), model.tree.leaves().count());
+    let trees = match boosters {
+        0 => format!("a tree of {leaves} leaves"),
+        _ => format!("a tree of {leaves} leaves and {boosters} small ones that correct it"),
+    };
+    let formula = "a cost formula for each choice";
+    let size = match boosters {
         _ if is_constant => "one choice everywhere".to_owned(),
-        (0, 1) if model.costs.is_some() => "a cost formula for each choice".to_owned(),
-        (0, leaves) if model.costs.is_some() => {
-            format!("a cost formula for each choice and a tree of {leaves} leaves with its factors")
-        }
-        (0, leaves) => format!("a tree of {leaves} leaves"),
-        (trees, leaves) if model.costs.is_some() => {
-            format!(
-                "a cost formula for each choice, a tree of {leaves} leaves and {trees} small ones that correct it"
-            )
-        }
-        (trees, leaves) => format!("a tree of {leaves} leaves and {trees} small ones that correct it"),
+        _ if model.costs.is_none() => trees,
+        0 if leaves == 1 => formula.to_owned(),
+        0 => format!("{formula} and {trees} with its factors"),
+        _ => format!("{formula}, {trees}"),
     };
     lines.push(format!(
         "{} for {}: {size}, learned on {device}.",
@@ -184,14 +183,13 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     if let Some(precondition) = &model.precondition {
         lines.push(format!("Precondition: {}.", shown(&shortest(model, precondition))));
     }
-    for source in &model.provenance.sources {
-        let hash = shown(source.blake3.get(..16).unwrap_or(&source.blake3));
-        lines.push(format!("Its choices were measured from {} (BLAKE3 {hash}…).", shown(&source.file)));
-    }
-    let log = |log: &LogRecord| {
-        let hash = shown(log.blake3.get(..16).unwrap_or(&log.blake3));
-        format!("{} rows of {} (BLAKE3 {hash}…)", log.rows, shown(&log.file))
+    let file = |name: &str, hash: &String| {
+        format!("{} (BLAKE3 {}…)", shown(name), shown(hash.get(..16).unwrap_or(hash)))
     };
+    for source in &model.provenance.sources {
+        lines.push(format!("Its choices were measured from {}.", file(&source.file, &source.blake3)));
+    }
+    let log = |log: &LogRecord| format!("{} rows of {}", log.rows, file(&log.file, &log.blake3));
     let logs: Vec<String> = model.provenance.logs.iter().map(log).collect();
     if !logs.is_empty() {
         let tool = shown(&model.provenance.tool);

@@ -18,6 +18,7 @@ static LANGUAGE: Language = Language {
     reserved: [PYTHON_WORDS, ""],
     has_fields: false,
     is_typed: false,
+    field: "",
     prefix: "_",
     functions: &[("abs", "abs")],
     and: "and",
@@ -50,6 +51,7 @@ static LANGUAGE: Language = Language {
     // Where a value is None or of another kind, the model declines.
     guard: ["    try:\n", "\n    except (TypeError, ValueError, OverflowError):\n        return None"],
     comment: ["# ", ""],
+    rows: ["(", "(", "(", "(", ")"],
     lanes: |lanes| {
         // Bytes without a sign.
         let bytes = lanes.iter().map(|x| format!("{:02x}", x - ROW_NUMBERS.start()));

@@ -25,7 +25,6 @@ static LANGUAGE: Language = Language {
     reserved: [RUST_WORDS, RUST_NAMES],
     types: ["i64", "f64", "bool", "&'a str"],
     documented: [markup, sentence, code],
-    field: "c.",
     floats: ["f64::NAN", "f64::INFINITY", "f64::NEG_INFINITY"],
     conditional: Form("if $0 { $1 } else { $2 }", Binds::Choice, Binds::Choice),
     to_float: Form("$0 as f64", Binds::Cast, Binds::Cast),
@@ -55,7 +54,6 @@ static LANGUAGE: Language = Language {
         let is_literal = ty == Type::Number && !value.is_integer && is_literal;
         format!("let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text)
     },
-    block: ["if ", " {", "}"],
     rows: ["Node(", "ranked_(", "Split(", "(", ")"],
     leaf: "LEAF",
     lanes: |lanes| format!("Row({lanes:?})"),
@@ -149,13 +147,16 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
             all.as_ref()?.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
         };
         let values: Vec<Option<FieldValue>> = all.iter().map(of).collect();
-        let types = values.iter().flatten().map(field_type);
-        let ty = types.reduce(|a, b| match (a, b) {
-            _ if a == b => a,
-            ("i64" | "f64", "i64" | "f64") => "f64",
-            _ => "&'static str",
-        });
-        let ty = ty.unwrap_or_default();
+        let are = |is: fn(&FieldValue) -> bool| values.iter().flatten().all(is);
+        let ty = if are(|value| matches!(value, FieldValue::Integer(_))) {
+            "i64"
+        } else if are(|value| matches!(value, FieldValue::Integer(_) | FieldValue::Number(_))) {
+            "f64"
+        } else if are(|value| matches!(value, FieldValue::Truth(_))) {
+            "bool"
+        } else {
+            "&'static str"
+        };
         let is_optional = all.iter().zip(&values).any(|(all, value)| all.is_some() && value.is_none());
         let ident = namer.give(key, "field", 160);
         for (config, value) in configs.iter_mut().zip(values) {
@@ -180,15 +181,6 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
     values.insert("configs", &configs.iter().map(config).collect::<Vec<_>>());
     values.insert("fields", &shown);
     values.insert("is_complete", &is_complete);
-}
-
-fn field_type(value: &FieldValue) -> &'static str {
-    match value {
-        FieldValue::Integer(_) => "i64",
-        FieldValue::Number(_) => "f64",
-        FieldValue::Truth(_) => "bool",
-        FieldValue::Text(_) => "&'static str",
-    }
 }
 
 /// Inserts what `ah_runtime` asks.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ah_model::math::{LOG2_COEFFICIENTS, LOG2_LARGEST};
 use ah_model::{ChoiceId, Device, Error, FeatureKind};
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 use serde_json::json;
 use tera::{Context, Tera};
 
@@ -21,18 +21,11 @@ use crate::text::shown;
 static SKELETONS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
 static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
-    fn collect(dir: &Dir<'_>, sources: &mut Vec<(String, String)>) {
-        for file in dir.files() {
-            if let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8())
-                && let Some(name) = path.strip_suffix(".tera")
-            {
-                sources.push((name.replace('\\', "/"), text.to_owned()));
-            }
-        }
-        dir.dirs().for_each(|inner| collect(inner, sources));
-    }
-    let mut sources = Vec::new();
-    collect(&SKELETONS, &mut sources);
+    let source = |file: &'static File<'_>| {
+        let name = file.path().to_str()?.strip_suffix(".tera")?.replace('\\', "/");
+        Some((name, file.contents_utf8()?))
+    };
+    let sources: Vec<(String, &str)> = SKELETONS.dirs().flat_map(Dir::files).filter_map(source).collect();
     let mut tera = Tera::default();
     // The output is not HTML; strings are escaped by the rules of their language.
     tera.autoescape_on(Vec::new());

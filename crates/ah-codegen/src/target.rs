@@ -54,13 +54,12 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// Requests the files of these targets below `out`, written, without extras.
     pub fn new(model: &'a Model, targets: &'a [&'a Generator], out: &'a Path) -> Self {
-        let mode = WriteMode::Write;
         Self {
             model,
             targets,
             out,
             into: None,
-            mode,
+            mode: WriteMode::Write,
             ranked: false,
             runtime: None,
             license: None,

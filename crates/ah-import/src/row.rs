@@ -35,7 +35,10 @@ impl Roles {
         row.input.clear();
         for (at, column) in self.features.iter().enumerate() {
             row.input.push_str(if at > 0 { SEPARATOR } else { "" });
-            write(column, cells, "a feature", &mut row.input)?;
+            // Nothing for a missing value.
+            if !matches!(column.cell(cells), Cell::Missing(_)) {
+                write(column, cells, "a feature", &mut row.input)?;
+            }
         }
         // In a wide table each column of times is a choice, in any other one all are repetitions.
         row.choices.resize_with(if self.is_wide() { self.times.len() } else { 1 }, Default::default);
@@ -105,20 +108,12 @@ impl Roles {
     }
 }
 
-/// Adds the value of a column to a text of the log, nothing for a missing one. `role` is its part in the row.
-fn write(
-    column: &Column,
-    cells: &[Cell],
-    role: &str,
-    text: &mut String,
-) -> Result<Option<FeatureKind>, Fault> {
+/// Adds the value of a column to a text of the log. `role` is its part in the row.
+fn write(column: &Column, cells: &[Cell], role: &str, text: &mut String) -> Result<FeatureKind, Fault> {
     let cell = column.cell(cells);
-    if matches!(cell, Cell::Missing(_)) {
-        return Ok(None);
-    }
     let fault =
         |expected| bad_row(format!("{expected}, as it is {role}"), cell.shown()).in_column(&column.name);
-    cell.write(column.categorical, column.decimal, text).map(Some).map_err(fault)
+    cell.write(column.categorical, column.decimal, text).map_err(fault)
 }
 
 /// Writes the name of the row's choice: the value of the only column of names, else `KEY=VALUE_KEY=VALUE`
@@ -130,16 +125,15 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
     for column in columns.iter().filter(|column| !is_absent(column.cell(cells))) {
         let mut value = String::new();
         match write(column, cells, "part of the choice", &mut value)? {
-            None => {}
-            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(truth(&value)),
-            Some(_) if columns.len() > 1 && (value.contains(['_', '=']) || column.name.contains('=')) => {
+            FeatureKind::Categorical if columns.len() == 1 => name.push_str(truth(&value)),
+            _ if columns.len() > 1 && (value.contains(['_', '=']) || column.name.contains('=')) => {
                 let expected =
                     "a key without = and a value without _ and =, as the choice is named KEY=VALUE_KEY=VALUE";
                 let hint = "rename it in the table, or give one column with whole names";
                 let found = quoted(&format!("{}={value}", column.name));
                 return Err(Fault::new(expected, found, hint).in_column(&column.name));
             }
-            Some(_) => {
+            _ => {
                 let separator = if name.is_empty() { "" } else { "_" };
                 name.extend([separator, &column.name, "=", truth(&value)]);
             }

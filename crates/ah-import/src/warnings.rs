@@ -185,24 +185,23 @@ impl Contents {
 
     /// A sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
     fn explained(&self) -> Option<String> {
-        let times = || self.times.iter().take(MOST_COMPARED).filter(|time| time.ms.is_finite());
+        let times: Vec<Time> =
+            self.times.iter().filter(|time| time.ms.is_finite()).take(MOST_COMPARED).copied().collect();
         // The sum of the logarithms of each pair, and their number.
         let mut sums: FxHashMap<(u32, u32), (f64, u32)> = FxHashMap::default();
-        for time in times() {
+        for time in &times {
             let (sum, count) = sums.entry(self.pair(time)).or_default();
             (*sum, *count) = (*sum + ln(time.ms), *count + 1);
         }
         sums.retain(|_, (_, count)| *count > 1);
-        let (mut last, mut deviations) = (None, Vec::new());
-        for &Time { row, choice, ms } in times() {
-            let place = last
-                .filter(|(of_row, of_choice, _)| (row, choice) == (*of_row, *of_choice))
-                .map_or(0, |(.., at)| at + 1);
-            last = Some((row, choice, place));
-            let (input, row) = (self.rows[row as usize].input, row as usize);
-            if let Some((sum, count)) = sums.get(&(input, choice)) {
-                let log = ln(ms) - sum / f64::from(*count);
-                deviations.push(Deviation { row, input, choice, place, log });
+        let mut deviations = Vec::new();
+        for of_list in times.chunk_by(|a, b| (a.row, a.choice) == (b.row, b.choice)) {
+            for (place, time) in (0..).zip(of_list) {
+                let (input, choice) = self.pair(time);
+                if let Some((sum, count)) = sums.get(&(input, choice)) {
+                    let log = ln(time.ms) - sum / f64::from(*count);
+                    deviations.push(Deviation { row: time.row as usize, input, choice, place, log });
+                }
             }
         }
         self.doubts.explanation(&deviations, deviations.len() - sums.len())

@@ -40,22 +40,18 @@ impl Value {
 /// that reads back to the same f64.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(x) => write!(f, "{x}"),
-            Self::Category(c) => f.write_str(c),
-        }
+        self.as_scalar().fmt(f)
     }
 }
 
-impl From<bool> for Value {
-    /// Booleans are the categories `True` and `False`, as PyTorch prints them.
-    fn from(b: bool) -> Self {
-        Self::Category(Arc::from(bool_name(b)))
-    }
-}
-impl From<&str> for Value {
-    fn from(s: &str) -> Self {
-        Self::Category(Arc::from(s))
+/// The value with ownership: a truth value is the category `True` or `False`, as PyTorch prints it.
+impl<'a, S: Into<Scalar<'a>>> From<S> for Value {
+    fn from(scalar: S) -> Self {
+        match scalar.into() {
+            Scalar::Number(x) => Self::Number(x),
+            Scalar::Bool(b) => Self::Category(Arc::from(bool_name(b))),
+            Scalar::Category(c) => Self::Category(Arc::from(c)),
+        }
     }
 }
 impl From<String> for Value {
@@ -64,18 +60,17 @@ impl From<String> for Value {
     }
 }
 macro_rules! from_numbers {
-    ($to:ty: $($exact:ty)*; $($wide:ty)*) => {
-        $(impl From<$exact> for $to {
+    ($($exact:ty)*; $($wide:ty)*) => {
+        $(impl From<$exact> for Scalar<'_> {
             fn from(x: $exact) -> Self { Self::Number(f64::from(x)) }
         })*
-        $(impl From<$wide> for $to {
+        $(impl From<$wide> for Scalar<'_> {
             /// Whole numbers above 2^53 are rounded to the nearest f64.
             fn from(x: $wide) -> Self { Self::Number(x as f64) }
         })*
     };
 }
-from_numbers!(Value: f32 f64 i32 u32; i64 u64 usize);
-from_numbers!(Scalar<'_>: f32 f64 i32 u32; i64 u64 usize);
+from_numbers!(f32 f64 i32 u32; i64 u64 usize);
 
 impl From<bool> for Scalar<'_> {
     fn from(b: bool) -> Self {
@@ -119,15 +114,6 @@ impl<'a> Scalar<'a> {
             Self::Category(c) => Some(c),
             Self::Bool(b) => Some(bool_name(b)),
             Self::Number(_) => None,
-        }
-    }
-
-    /// The value with ownership.
-    pub fn to_value(self) -> Value {
-        match self {
-            Self::Number(x) => Value::Number(x),
-            Self::Bool(b) => b.into(),
-            Self::Category(c) => c.into(),
         }
     }
 }

@@ -81,16 +81,6 @@ impl Target {
         row(Self::ModelFile, "model-file", "by the model file", Timing::ModelFile, false),
     ];
 
-    /// All targets by name.
-    pub const NAMES: [(&str, Self); Self::ROWS.len()] = {
-        let (mut names, mut at) = ([("", Self::Rust); Self::ROWS.len()], 0);
-        while at < names.len() {
-            names[at] = (Self::ROWS[at].name, Self::ROWS[at].target);
-            at += 1;
-        }
-        names
-    };
-
     fn row(self) -> TargetRow {
         Self::ROWS[self as usize]
     }

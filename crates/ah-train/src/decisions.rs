@@ -104,7 +104,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], call_site: &CallSite
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = &*table.inputs[input as usize].values;
-        let mut sums = Sums::new();
+        let mut sums = Sums::default();
         let reached = tables.reach(model, values, &mut sums);
         let eligible = |choice| model.is_eligible(choice, values);
         let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some());

@@ -31,7 +31,7 @@ pub struct Params {
     pub heuristic_name: String,
     /// The languages or programs that ask, for which code is written too; the slowest counts. The time of a decision there is a part of
     /// each pick's time [default: the optimization's, else rust].
-    #[cfg_attr(feature = "cli", arg(long = "target", value_name = "TARGET,...", value_delimiter = ',', value_parser = one_of(Target::NAMES)))]
+    #[cfg_attr(feature = "cli", arg(long = "target", value_name = "TARGET,...", value_delimiter = ',', value_parser = one_of(Target::ROWS.map(|row| (row.name, row.target)))))]
     #[serde(rename = "target")]
     pub targets: Vec<Target>,
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),

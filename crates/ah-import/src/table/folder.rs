@@ -18,8 +18,8 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         let mut rows = Vec::new();
         collect(path, &files, &mut rows)?;
         if !rows.is_empty() {
-            let rows = (1..).zip(rows).map(|(at, (name, row))| (RowNumber::Named(at, name), row)).collect();
-            return json::open_objects(path, rows, params);
+            let record = |(at, (name, row))| Ok((RowNumber::Named(at, name), Json::Object(row)));
+            return json::of_records(path, (1..).zip(rows).map(record), params, None, usize::MAX);
         }
     }
     let files: Vec<String> = preset::folders(params).map(|files| files.join(" and ")).collect();

@@ -63,19 +63,9 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, params: &ImportPar
     of_records(path, records, params, preset, usize::MAX)
 }
 
-/// Opens objects from elsewhere, each a row with a number.
-pub fn open_objects(
-    path: &Path,
-    objects: Vec<(RowNumber, Map<String, Json>)>,
-    params: &ImportParams,
-) -> Result<Table, Error> {
-    let records = objects.into_iter().map(|(number, object)| Ok((number, Json::Object(object))));
-    of_records(path, records, params, None, usize::MAX)
-}
-
 /// The table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the
 /// first `held` rows.
-fn of_records(
+pub fn of_records(
     path: &Path,
     records: impl Iterator<Item = Result<(RowNumber, Json), Error>> + 'static,
     params: &ImportParams,

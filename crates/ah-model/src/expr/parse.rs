@@ -52,12 +52,9 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, Invalid> {
             at += c.len_utf8();
         } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|d: char| d.is_ascii_digit())) {
             let len = number_length(rest);
-            let value = match rest[..len].parse::<f64>() {
-                Ok(x) if x.is_finite() => x,
-                _ => {
-                    return Err(error(source, at, "a number that an f64 holds", shown::quoted(&rest[..len])));
-                }
-            };
+            let value = rest[..len].parse::<f64>().ok().filter(|x| x.is_finite());
+            let found = || error(source, at, "a number that an f64 holds", shown::quoted(&rest[..len]));
+            let value = value.ok_or_else(found)?;
             tokens.push((at, Token::Number(value)));
             at += len;
         } else if c.is_ascii_alphabetic() || c == '_' {

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::precondition::Precondition;
-use super::tree_file::map;
 use crate::expr::{self, Expr, Type};
 use crate::feature::{Feature, Schema};
 use crate::row::Row;
@@ -78,7 +77,8 @@ impl Costs {
         terms: Vec<String>,
         classes: Vec<CostClass>,
     ) -> Result<Self, String> {
-        let schema = schema(logged, &parameters)?;
+        let features = logged.features().iter().cloned().chain(parameters.iter().map(Feature::numerical));
+        let schema = Schema::new(features).map_err(|problem| problem.to_string())?;
         let term = |expression: String| {
             let wrong = |problem| format!("the term {}: {problem}", quoted(&expression));
             let typed = expr::parse(&expression).and_then(|term| term.resolve(&schema));
@@ -122,7 +122,7 @@ impl Costs {
     pub(super) fn to_file(&self, choices: &[String]) -> CostsFile {
         let class = |class: &CostClass| ClassFile {
             when: class.condition.as_ref().map(|when| when.expression.clone()),
-            rows: map(choices.iter().cloned().zip(class.rows.iter().cloned())),
+            rows: choices.iter().cloned().zip(class.rows.iter().cloned()).collect(),
         };
         CostsFile {
             parameters: self.parameters.clone(),
@@ -175,12 +175,6 @@ impl CostsFile {
         let classes = self.classes.into_iter().map(class).collect::<Result<_, String>>()?;
         Costs::new(logged, self.parameters, self.terms, classes)
     }
-}
-
-/// The features that terms see.
-fn schema(logged: &Schema, parameters: &[String]) -> Result<Schema, String> {
-    let parameters = parameters.iter().map(Feature::numerical);
-    Schema::new(logged.features().iter().cloned().chain(parameters)).map_err(|problem| problem.to_string())
 }
 
 /// The values of an input, then the parameters of a choice.

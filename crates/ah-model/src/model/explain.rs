@@ -21,7 +21,7 @@ impl Model {
     /// Explains the decision for these values of the logged features: the choice, the conditions of its path, and the leaf's
     /// evidence. `offered` are the choices that the program offers; `None` if it does not list them.
     pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> String {
-        let (tables, mut sums) = (Tables::new(self), Sums::new());
+        let (tables, mut sums) = (Tables::new(self), Sums::default());
         let reached = tables.reach(self, values, &mut sums);
         let eligible = |choice| self.is_eligible(choice, values);
         let decision = reached.and_then(|reached| match offered {
@@ -127,25 +127,19 @@ impl Model {
         ranking: &[Ranked],
         decision: Option<ChoiceId>,
     ) -> std::fmt::Result {
-        let objective = self.purpose.objective;
-        let mut slowdowns: Vec<f64> = Vec::new();
-        if let Some(best) = ranking.first() {
-            let (what, best) = match self.costs.is_some() {
-                true => ("A cost formula and the trees on it decide", best.score),
-                false => ("Boosted trees decide", 0.0),
-            };
-            writeln!(text, "\n{what} the order. They predict these slowdowns:")?;
-            // Half of the trees on a formula predict the slowdown a second time.
-            let predicted = |score: f64| match (self.costs.is_some(), self.boosters.is_empty()) {
-                (false, _) => objective.slowdown(score),
-                (true, true) => score / best,
-                (true, false) => exp2((score - best) / 2.0),
-            };
-            slowdowns = ranking.iter().map(|ranked| predicted(ranked.score).clamp(1.0, 10.0)).collect();
-        }
+        let Some(best) = ranking.first().map(|ranked| ranked.score) else { return Ok(()) };
+        let is_on_formula = self.costs.is_some();
+        let what = if is_on_formula { "A cost formula and the trees on it" } else { "Boosted trees" };
+        writeln!(text, "\n{what} decide the order. They predict these slowdowns:")?;
         for (place, ranked) in ranking.iter().enumerate() {
+            let slowdown = match (is_on_formula, self.boosters.is_empty()) {
+                (false, _) => self.purpose.objective.slowdown(ranked.score),
+                (true, true) => ranked.score / best,
+                // Half of the trees on a formula predict the slowdown a second time.
+                (true, false) => exp2((ranked.score - best) / 2.0),
+            };
             if let Some(choice) = self.marked(place, ChoiceId(ranked.choice), decision, ranked.allowed) {
-                writeln!(text, "  {:>8.3}  {choice}", slowdowns[place])?;
+                writeln!(text, "  {:>8.3}  {choice}", slowdown.clamp(1.0, 10.0))?;
             }
         }
         Ok(())

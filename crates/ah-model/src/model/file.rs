@@ -11,7 +11,7 @@ use super::costs::CostsFile;
 use super::data::{Model, Promise, Provenance};
 use super::precondition::Precondition;
 use super::purpose::Purpose;
-use super::tree_file::{self, NodeFile, map, slot};
+use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
 use crate::artefact;
 use crate::choice::ChoiceId;
@@ -23,8 +23,6 @@ use crate::feature::{Feature, Schema};
 use crate::hash;
 use crate::shown::{quoted, reason};
 
-/// The value of the key `format`.
-const FORMAT: &str = Model::FORMAT;
 /// The only version that is read.
 const VERSION: u32 = 11;
 
@@ -100,13 +98,13 @@ impl Model {
         let choice = |id: ChoiceId| self.choice_name(id).to_owned();
         let categories = self.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
         let file = ModelFile {
-            format: FORMAT.to_owned(),
+            format: Self::FORMAT.to_owned(),
             version: VERSION,
             heuristic: self.heuristic.clone(),
             optimization: self.optimization.clone(),
             features: self.features.base().features().to_vec(),
             derived: self.features.derived().iter().map(|(d, _)| d.clone()).collect(),
-            categories: map(categories.map(|(slot, c)| (slot_name(slot), c.clone()))),
+            categories: categories.map(|(slot, c)| (slot_name(slot), c.clone())).collect(),
             missing: self.missing.iter().map(|&slot| slot_name(slot)).collect(),
             precondition: self.precondition.as_ref().map(|p| p.expression.clone()),
             device: self.device.clone(),
@@ -114,7 +112,7 @@ impl Model {
             device_capa: self.device_capa,
             choices: self.choices.clone(),
             fallback: self.fallback.map(choice),
-            eligible: map(self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone()))),
+            eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
             promise: self.promise.clone(),
             purpose: self.purpose.clone(),
             costs: self.costs.as_ref().map(|costs| costs.to_file(&self.choices)),
@@ -166,8 +164,8 @@ fn from_json(text: &str) -> Result<ModelFile<Vec<NodeFile>, BoostersFile>, Strin
         );
     }
     let Header { format, version } = serde_json::from_str(text).map_err(invalid)?;
-    if format != FORMAT {
-        return Err(format!("expected the format {FORMAT:?}, found {}", quoted(&format)));
+    if format != Model::FORMAT {
+        return Err(format!("expected the format {:?}, found {}", Model::FORMAT, quoted(&format)));
     }
     let remedy = match version {
         VERSION => return serde_json::from_str(text).map_err(invalid),
@@ -204,7 +202,7 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
         .eligible
         .into_iter()
         .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?)));
-    let eligible = map(eligible.collect::<Result<Vec<_>, String>>()?);
+    let eligible = eligible.collect::<Result<_, String>>()?;
     let fallback = file.fallback.map(|name| choice(&name).map_err(|e| format!("fallback: {e}")));
     let costs = file.costs.map(|costs| costs.resolve(features.base(), &file.choices)).transpose();
     let tree = tree_file::resolve(file.tree, &features)?;

@@ -79,13 +79,6 @@ pub struct Sums {
     costs: SmallVec<[[f64; LANES]; PARTS]>,
 }
 
-impl Sums {
-    /// Empty scratch.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
 /// What one input reaches in the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached<'t> {

@@ -1,7 +1,5 @@
 //! Reads the tree in `model.json`.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use crate::choice::ChoiceId;
@@ -13,13 +11,6 @@ use crate::tree::{Leaf, Node, RankedChoice, Test, Tree};
 /// The slot of the feature of this name.
 pub(super) fn slot(features: &Features, name: &str) -> Result<usize, String> {
     features.all().slot(name).ok_or_else(|| format!("unknown feature {}", quoted(name)))
-}
-
-/// A map of these pairs, one by one: collecting them compiles a sort for each type.
-pub(super) fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
-    let mut map = BTreeMap::new();
-    map.extend(pairs);
-    map
 }
 
 /// A node: a split has `feature`, `threshold` or `categories`, and `right`; its left child is the next node. A leaf has the other keys.

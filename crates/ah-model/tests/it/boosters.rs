@@ -276,7 +276,7 @@ proptest! {
         prop_assert_eq!(m.validate(), Ok(()));
         prop_assert_eq!(&Model::parse(&m.to_json()).unwrap().to_json(), &m.to_json());
         let tables = Tables::new(&m);
-        let mut sums = Sums::new();
+        let mut sums = Sums::default();
         for (k, n, dtype) in inputs {
             let values = values(f64::from(k), f64::from(n), &dtype);
             let is_offered = |c: ChoiceId| offered[c.index()];

@@ -173,11 +173,11 @@ fn value_of(row: &impl Row, slot: usize) -> Option<Value> {
 /// Checks the leaf, and the value of every feature.
 fn check(model: &Model, tables: &Tables, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let owned: Vec<Value> = (0..model.features.base().len())
-        .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value()))
+        .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| (*value).into()))
         .collect();
     let position =
         |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other)).unwrap();
-    let mut sums = Sums::new();
+    let mut sums = Sums::default();
     let reached = tables.reach(model, values, &mut sums).map(|reached| reached.leaf);
     prop_assert_eq!(reached, reference::leaf(model, &owned).map(position));
     let logged = model.row(values);

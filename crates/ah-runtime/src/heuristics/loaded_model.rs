@@ -71,27 +71,27 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        let mut sums = Sums::new();
+        let mut sums = Sums::default();
         let reached = self.tables.reach(&self.model, values, &mut sums)?;
         let offered = |choice: ChoiceId| self.model.is_eligible(choice, values) && offered(choice.index());
         reached.pick(offered).map(ChoiceId::index)
     }
 
     fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
-        let mut sums = Sums::new();
+        let mut sums = Sums::default();
         let reached = self.tables.reach(&self.model, values, &mut sums)?;
         reached.pick_expected(|choice| self.model.is_eligible(choice, values)).map(ChoiceId::index)
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        let mut sums = Sums::new();
+        let mut sums = Sums::default();
         let reached = self.tables.reach(&self.model, values, &mut sums)?;
         reached.ranking().iter().for_each(|ranked| visit(ranked.choice as usize));
         Ok(())
     }
 
     fn explain(&self, values: &[Scalar<'_>]) -> String {
-        let value = |slot: usize| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value());
+        let value = |slot: usize| values.get(slot).map_or(Value::Number(f64::NAN), |value| (*value).into());
         let values: Vec<Value> = (0..self.model.features.base().len()).map(value).collect();
         self.model.explain(&values, None)
     }

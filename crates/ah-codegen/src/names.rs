@@ -243,11 +243,38 @@ pub const RUST_NAMES: &str = "\
 pub const PYTHON_WORDS: &str = "\
     and as assert async await break class continue def del elif else except finally for from global if import in is lambda \
     nonlocal not or pass raise return try while with yield match case type math str float int bool None True False abs min max set \
-    TypeError bisect_left offered ranking ineligible expected names at cost costs row CHOICES CONFIGS FALLBACK";
+    len range sorted zip TypeError ValueError OverflowError bisect_left offered ranking ineligible expected names at cost costs row CHOICES CONFIGS FALLBACK";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A feature called `len` was a parameter beside a call of `len`.
+    #[test]
+    fn functions_that_a_python_file_calls_are_no_parameters() {
+        let skeletons = [
+            include_str!("../templates/python/module.py.tera"),
+            include_str!("../templates/python/parts.py.tera"),
+        ];
+        // Tera's filters, and functions that are called where no feature is a parameter.
+        let others = ["join", "filter", "bytes", "list", "tuple"];
+        let known: HashSet<&str> = PYTHON_WORDS.split_ascii_whitespace().chain(others).collect();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for text in skeletons {
+            let calls = text.match_indices('(').map(|(at, _)| {
+                let name = text[..at].rsplit(|c| !is_part(c)).next().unwrap_or_default();
+                (&text[..at - name.len()], name)
+            });
+            let is_own = |before: &str| before.ends_with("def ") || before.ends_with('.');
+            let names = calls.filter(|(before, _)| !is_own(before)).map(|(_, name)| name);
+            let free: Vec<&str> =
+                names.filter(|name| !name.starts_with('_') && !known.contains(name)).collect();
+            assert!(
+                free.iter().all(|name| name.is_empty() || name.starts_with(char::is_uppercase)),
+                "{free:?}"
+            );
+        }
+    }
 
     #[test]
     fn identifiers_keep_what_they_can() {

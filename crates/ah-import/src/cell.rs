@@ -15,6 +15,8 @@ pub enum Cell {
     Missing(&'static str),
     /// Text: a number if it reads as one.
     Text(String),
+    /// A number of JSON, whose point begins the fraction.
+    Number(String),
     /// Several values, for example the times of repeated runs.
     List(Vec<Cell>),
 }
@@ -34,7 +36,7 @@ impl From<Json> for Cell {
             Json::Bool(truth) => Self::Text(Scalar::Bool(truth).category().unwrap_or_default().to_owned()),
             Json::String(text) => text.as_str().into(),
             // A whole number may be longer than an f64 holds.
-            Json::Number(number) => Self::Text(match number.as_f64().filter(|_| number.is_f64()) {
+            Json::Number(number) => Self::Number(match number.as_f64().filter(|_| number.is_f64()) {
                 Some(x) => x.to_string(),
                 None => number.to_string(),
             }),
@@ -48,7 +50,7 @@ impl Cell {
     /// The text that the cell holds, if it holds text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text) | Self::Number(text) => Some(text),
             _ => None,
         }
     }
@@ -120,7 +122,7 @@ impl Cell {
         match self {
             Self::Missing(_) => "nothing".to_owned(),
             Self::List(list) => format!("a list of {}", list.len()),
-            Self::Text(text) => quoted(text),
+            Self::Text(text) | Self::Number(text) => quoted(text),
         }
     }
 }

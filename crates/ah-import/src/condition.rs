@@ -1,5 +1,7 @@
 //! `--where` and `--failed-where`: conditions on the cells of one column.
 
+use std::cmp::Ordering;
+
 use ah_model::Error;
 use ah_model::shown::{listed, quoted};
 use indexmap::IndexSet;
@@ -11,11 +13,13 @@ use crate::column::Column;
 /// So many values of a column are kept for a message.
 const MOST_SHOWN: usize = 16;
 
-/// `COLUMN=VALUE` or `COLUMN!=VALUE`.
+/// `COLUMN=VALUE`, `COLUMN!=VALUE`, `COLUMN<NUMBER` or `COLUMN>NUMBER`.
 #[derive(Clone, Debug)]
 pub struct Condition {
     pub column: Column,
     negated: bool,
+    /// How a value compares with the number; `None` for `=` and `!=`.
+    order: Option<Ordering>,
     /// The value, if it is a number.
     number: Option<f64>,
     /// The value in any case, in which `*` stands for any text.
@@ -62,16 +66,24 @@ impl Condition {
         text: &str,
         find: impl FnOnce(&str) -> Result<Column, Error>,
     ) -> Result<Self, Error> {
-        let (column, value) = text.split_once('=').unwrap_or_default();
+        // Names and values may have these signs.
+        let compared = text.split_once(['<', '>']);
+        let compared = compared.filter(|(name, x)| !name.contains('=') && ah_types::number(x).is_some());
+        let order = compared.map(|(name, _)| match text[name.len()..].starts_with('<') {
+            true => Ordering::Less,
+            false => Ordering::Greater,
+        });
+        let (column, value) = compared.or_else(|| text.split_once('=')).unwrap_or_default();
         let name = column.strip_suffix('!').unwrap_or(column);
         if name.is_empty() {
-            return Err(Error::parameter(field, "COLUMN=VALUE or COLUMN!=VALUE", quoted(text)));
+            let expected = "COLUMN=VALUE, COLUMN!=VALUE, COLUMN<NUMBER or COLUMN>NUMBER";
+            return Err(Error::parameter(field, expected, quoted(text)));
         }
         let value = value.trim();
         let pattern = Regex::new(&format!("(?is)^{}$", regex::escape(value).replace("\\*", ".*")))
             .map_err(|e| Error::parameter(field, "a value of fewer characters", e))?;
         let (number, negated) = (ah_types::number(value), name != column);
-        Ok(Self { column: find(name)?, negated, number, pattern, text: text.to_owned() })
+        Ok(Self { column: find(name)?, negated, order, number, pattern, text: text.to_owned() })
     }
 
     /// Whether a cell fulfils the condition; of a list, whether one of its values does.
@@ -87,6 +99,12 @@ impl Condition {
     fn matches(&self, cell: &Cell) -> bool {
         // A missing value is nothing, and the word for it.
         let text = cell.as_text().unwrap_or_default();
+        if let (Some(order), Some(limit)) = (self.order, self.number) {
+            // NaN is not below a limit, so it is above: errors that are NaN are those of wrong results.
+            let is_nan = cell.missing_word() == Some("NaN");
+            let found = ah_types::number(text).and_then(|x| x.partial_cmp(&limit));
+            return found.or(is_nan.then_some(Ordering::Greater)) == Some(order);
+        }
         let is_alike = |text: &str| match (self.number, ah_types::number(text)) {
             (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
             _ => self.pattern.is_match(text),
@@ -113,13 +131,14 @@ mod tests {
             ("a=b!=c", ("a", false, "b!=c")),
             ("exit code!=0", ("exit code", true, "0")),
             ("error!=", ("error", true, "")),
+            ("p<0.5=true", ("p<0.5", false, "true")),
         ] {
             let Condition { column, negated, .. } = condition(text).unwrap();
             let (name, is_negated, value) = expected;
             assert_eq!((&*column.name, negated), (name, is_negated), "{text}");
             assert!(condition(text).unwrap().names(&Cell::Text(value.to_owned())), "{text}");
         }
-        for text in ["a", "=b", "!=b"] {
+        for text in ["a", "=b", "!=b", "a>b", ">1"] {
             assert!(condition(text).is_err(), "{text}");
         }
     }
@@ -144,6 +163,17 @@ mod tests {
         ] {
             let found = condition(&format!("c={value}")).unwrap().names(&Cell::Text(text.to_owned()));
             assert_eq!(found, expected, "{value} {text}");
+        }
+        for (text, cell, expected) in [
+            ("err>1e-3", "0.5", true),
+            ("err>1e-3", "1e-3", false),
+            ("err>1e-3", "NaN", true),
+            ("err<1e-3", "NaN", false),
+            ("err<1e-3", "1e-7", true),
+            ("err<1e-3", "", false),
+            ("err>1e-3", "", false),
+        ] {
+            assert_eq!(condition(text).unwrap().holds(&Cell::from(cell)), expected, "{text} {cell}");
         }
     }
 }

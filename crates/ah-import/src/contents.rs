@@ -20,10 +20,13 @@ use crate::row::{ReadRow, SEPARATOR};
 use crate::table::{self, Row};
 use crate::texts::{Place, Texts};
 use crate::time_columns::UNITS;
-use crate::times::SeenTimes;
+use crate::times::{SeenTimes, split_unit};
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
+
+/// So many first rows show which column holds units.
+const FIRST_ROWS: usize = 100;
 
 /// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
 const SHORT_MS: f64 = 5e-6;
@@ -49,7 +52,7 @@ pub struct Contents {
     pub seen: SeenTimes,
     /// The roles of the first table's columns; the features are in the order of each input's text.
     pub roles: Roles,
-    /// The cells of the features, of the choice and of spreadsheets' times, by column.
+    /// The cells of the features, of the choice and of the times, by column.
     pub texts: IndexMap<String, Texts>,
     /// The number of times that are missing.
     pub not_measured: u64,
@@ -124,21 +127,22 @@ impl Contents {
         path: &Path,
         read_row: &mut ReadRow,
     ) -> Result<(), Error> {
-        let table = table::open(path, params)?;
+        let mut table = table::open(path, params)?;
+        let first: Vec<Result<Row, Error>> = table.rows.by_ref().take(FIRST_ROWS).collect();
         let params = &table.preset.apply(params, &table.columns);
         self.tools.extend(Some(table.preset.name.clone()).filter(|name| !name.is_empty()));
         let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
         let constants: Vec<Cell> = constants.collect();
-        let roles = Roles::find(path, &table, params)?;
+        let roles = Roles::find(path, &table, &first, params)?;
         if index == 0 {
             self.roles = roles.clone();
         }
         roles.same_features(path, &self.roles.features, &params.tables[0])?;
         let watched = positions(&mut self.doubts.columns, roles.watched.iter(), Watched::new);
-        let may_group = table.may_group && params.decimal.is_none();
-        let times = roles.times.iter().map(|time| &time.column).filter(|_| may_group);
-        let columns = roles.features.iter().chain(&roles.choice).chain(times);
+        let columns = roles.features.iter().chain(&roles.choice);
         let texts = positions(&mut self.texts, columns, |_| Texts::default());
+        let times = roles.times.iter().map(|time| &time.column).filter(|_| params.decimal.is_none());
+        let times = positions(&mut self.texts, times, |_| Texts::default());
         for condition in roles.all_conditions() {
             self.conditions.entry(condition.text.clone()).or_default();
         }
@@ -165,12 +169,17 @@ impl Contents {
             roles.read(&cells, read_row).map_err(|fault| fault.at(path, number.clone()))?;
             let place = (index, number);
             for &(column, at) in &texts {
-                self.texts[at].see(column, &cells, &place, may_group);
+                self.texts[at].see(column, &cells, &place);
+            }
+            for &(column, at) in &times {
+                if let Cell::Text(text) = column.cell(&cells) {
+                    self.texts[at].see_points(split_unit(text).0, &place);
+                }
             }
             self.doubts.see(&cells, &watched, self.rows.len());
             self.add(&place, read_row)
         };
-        for row in table.rows {
+        for row in first.into_iter().chain(table.rows) {
             match row.and_then(&mut take) {
                 Err(Error::Malformed(fault)) if params.skip_bad_rows && fault.row.is_some() => {
                     bad_rows.add(&fault);
@@ -263,6 +272,11 @@ impl Contents {
         values.filter(|value| !["", NONE].contains(value))
     }
 
+    /// Whether a feature of names is a truth value. Beside other names, `true` is a name.
+    pub fn is_truth(&self, slot: usize) -> bool {
+        self.names(slot).all(|name| ["True", "False"].contains(&truth(name)))
+    }
+
     /// The inputs in the order of the rows, each as its text in a log with this schema, with its choices and times.
     pub fn samples(
         &self,
@@ -270,9 +284,7 @@ impl Contents {
     ) -> impl Iterator<Item = (String, impl Iterator<Item = (&str, f64)>)> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
         let input = |time: &Time| self.rows[time.row as usize].input;
-        // Beside other names, `true` is a name.
-        let is_truth = |slot: usize| self.names(slot).all(|name| ["True", "False"].contains(&truth(name)));
-        let truths: Vec<bool> = (0..self.roles.features.len()).map(is_truth).collect();
+        let truths: Vec<bool> = (0..self.roles.features.len()).map(|slot| self.is_truth(slot)).collect();
         self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
             let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
             let text = |&slot: &usize| match texts[slot] {

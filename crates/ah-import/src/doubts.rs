@@ -24,9 +24,9 @@ const EXPLAINED: f64 = 0.7;
 /// Times that differ less are repetitions: 3 % by a column, and 1.4 times by the place in a list, whose first run may be slow.
 const LEAST_DEVIATIONS: [f64; 2] = [0.03, 0.35];
 
-/// The state of a measured error, and of one that is NaN or infinite.
-const A_NUMBER: &str = "a number";
-const NO_NUMBER: &str = "NaN";
+/// An error that is so many times the least one on its input is no rounding.
+const GREAT: f64 = 1000.0;
+
 /// The values of the columns without a role, row by row.
 #[derive(Debug, Default)]
 pub struct Doubts {
@@ -52,6 +52,8 @@ pub struct Watched {
     words: Vec<String>,
     /// Whether its numbers say how wrong a result is.
     measures_errors: bool,
+    /// By row, how wrong its result is, infinite for NaN; NaN where nothing says it. Empty for other columns.
+    errors: Vec<f64>,
     values: IndexSet<String>,
     has_many: bool,
     /// The number of each row's value.
@@ -63,6 +65,12 @@ impl Doubts {
     pub fn see(&mut self, cells: &[Cell], places: &[(&Column, usize)], row: usize) {
         for &(column, at) in places {
             let watched = &mut self.columns[at];
+            if watched.measures_errors {
+                let cell = column.cell(cells);
+                let error = if cell.missing_word() == Some("NaN") { f64::INFINITY } else { f64::NAN };
+                watched.errors.resize(row, f64::NAN);
+                watched.errors.push(cell.as_text().and_then(ah_types::number).map_or(error, f64::abs));
+            }
             if watched.has_many {
                 continue;
             }
@@ -71,7 +79,7 @@ impl Doubts {
                 Cell::List(list) => list.iter().find(|cell| Some(*cell) != list.first()).or(list.first()),
                 cell => Some(cell),
             };
-            let text = cell.map(|cell| watched.state(cell)).unwrap_or_default();
+            let text = cell.and_then(Cell::as_text).unwrap_or_default();
             let value = watched.values.get_index_of(text);
             let value = value.unwrap_or_else(|| watched.values.insert_full(text.to_owned()).0);
             watched.has_many = value == MOST_VALUES;
@@ -110,7 +118,8 @@ impl Doubts {
 
     /// A sentence for each column that counts the runs in the times of the column `time`, if its name is that of a total.
     pub fn counts(&self, time: &str) -> impl Iterator<Item = String> {
-        let is_total = words(time).iter().any(|word| ["total", "sum"].contains(&&*word.to_lowercase()));
+        let is_total =
+            words(time).iter().any(|word| ["total", "sum", "measured"].contains(&&*word.to_lowercase()));
         let differs = |watched: &Watched| watched.has_many || watched.values.len() > 1;
         let is_count =
             |watched: &Watched| watched.words.last().is_some_and(|last| is_in(&WORDS.counts, last));
@@ -160,8 +169,15 @@ impl Doubts {
     }
 
     /// A sentence for each column that probably says whether a row is valid, where `fastest` rows are not, or rows without times
-    /// (`untimed`) failed, but for the columns that the user `asked` about. `fastest` has for each input the row with the least time.
-    pub fn validity(&self, fastest: &[usize], untimed: &[usize], asked: &[&str]) -> Vec<String> {
+    /// (`untimed`) failed, but for the columns that the user `asked` about. `fastest` has for each input the row with the least time, and
+    /// `inputs` the input of each row.
+    pub fn validity(
+        &self,
+        fastest: &[usize],
+        untimed: &[usize],
+        inputs: &[u32],
+        asked: &[&str],
+    ) -> Vec<String> {
         let sentences = |watched: &Watched| {
             let usual = watched.usual();
             let is_bad_state = |value: &String| !watched.is_good(value).unwrap_or(Some(value) == usual);
@@ -169,7 +185,8 @@ impl Doubts {
             let what = "with the least time of their input (inputs";
             let winners = watched.bad_rows(fastest, what, |value| is_about && is_bad_state(value));
             let what = "without a time, which count as not measured (rows";
-            winners.into_iter().chain(watched.bad_rows(untimed, what, |value| is_bad(value)))
+            let failures = watched.bad_rows(untimed, what, |value| is_bad(value));
+            [winners, failures, watched.great_errors(fastest, inputs)].into_iter().flatten()
         };
         let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
         self.columns.values().filter(is_open).flat_map(sentences).collect()
@@ -207,41 +224,49 @@ impl Watched {
         ))
     }
 
-    /// The state that a cell says. Of measured errors only whether there is one matters: of a wrong result it is often NaN.
-    fn state<'c>(&self, cell: &'c Cell) -> &'c str {
-        let text = cell.as_text().unwrap_or_default();
-        if !self.measures_errors {
-            return text;
+    /// A sentence about errors of the `fastest` rows that are NaN, or far above the least error on the same input.
+    fn great_errors(&self, fastest: &[usize], inputs: &[u32]) -> Option<String> {
+        self.errors.iter().find(|error| error.is_finite())?;
+        // An exact result beside rounded ones does not make these wrong.
+        let mut least: FxHashMap<u32, f64> = FxHashMap::default();
+        for (error, input) in self.errors.iter().zip(inputs).filter(|(error, _)| **error > 0.0) {
+            let least = least.entry(*input).or_insert(*error);
+            *least = least.min(*error);
         }
-        match ah_types::number(text) {
-            Some(x) if !x.is_finite() => NO_NUMBER,
-            Some(x) if x.fract() != 0.0 => A_NUMBER,
-            Some(_) => text,
-            None => cell.missing_word().filter(|word| *word == NO_NUMBER).unwrap_or(text),
-        }
+        let error = |row: &usize| Some((*self.errors.get(*row)?, *least.get(inputs.get(*row)?)?));
+        let is_great = |(error, least): &(f64, f64)| error.is_infinite() || *error > GREAT * least;
+        let great = || fastest.iter().filter_map(error).filter(is_great);
+        let (most, beside) = great()
+            .max_by(|(a, a_beside), (b, b_beside)| a.total_cmp(b).then(b_beside.total_cmp(a_beside)))?;
+        let most = if most.is_finite() { most.to_string() } else { "NaN or infinite".to_owned() };
+        Some(format!(
+            "column {} is {most} in rows with the least time of their input, and {beside} in others (inputs: {}). If such results are \
+             wrong, give --failed-where {}",
+            quoted(&self.name),
+            great().count(),
+            shell(&format!("{}>LIMIT", self.name))
+        ))
     }
 
     /// Whether its numbers measure something, so that they are no states.
     fn is_measured(&self) -> bool {
         let is_fraction = |value: &String| ah_types::number(value).is_some_and(|x| x.fract() != 0.0);
-        self.values.iter().any(|value| value == A_NUMBER || is_fraction(value))
+        self.values.iter().any(is_fraction)
     }
 
     fn is_about_validity(&self) -> bool {
         let is_named = [&WORDS.good_names, &WORDS.bad_names, &WORDS.neutral_names]
             .iter()
             .any(|names| has_word(&self.words, names));
-        let is_bad = |value: &String| value == NO_NUMBER || is_bad(value);
-        // A margin of error is no error, unless it is no number.
-        is_named && !self.is_measured() && !is_label(&self.name) || self.values.iter().any(is_bad)
+        // A margin of error is no error.
+        is_named && !self.is_measured() && !is_label(&self.name)
+            || self.values.iter().any(|value| is_bad(value))
     }
 
     /// Whether a value is good news, if the words say so.
     fn is_good(&self, value: &str) -> Option<bool> {
-        if self.is_measured()
-            && (value == A_NUMBER || value == NO_NUMBER || ah_types::number(value).is_some())
-        {
-            return Some(value != NO_NUMBER);
+        if self.is_measured() && ah_types::number(value).is_some() {
+            return Some(true);
         }
         let is_bad = is_bad(value);
         let value = value.to_lowercase();
@@ -249,8 +274,8 @@ impl Watched {
             return Some(!is_bad);
         }
         let is_true = match &*value {
-            "true" | "yes" | "1" | "t" | "y" => Some(true),
-            "" | "false" | "no" | "0" | "f" | "n" | "none" => Some(false),
+            "true" | "yes" | "ja" | "1" | "t" | "y" => Some(true),
+            "" | "false" | "no" | "nein" | "0" | "f" | "n" | "none" => Some(false),
             _ => None,
         };
         match (has_word(&self.words, &WORDS.good_names), has_word(&self.words, &WORDS.bad_names)) {

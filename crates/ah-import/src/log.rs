@@ -3,7 +3,7 @@
 
 use ah_model::artefact::create_new;
 use ah_model::{Error, FeatureKind};
-use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read, read_metadata};
+use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read, read_metadata, unconnected};
 
 use crate::contents::Contents;
 use crate::params::ImportParams;
@@ -28,10 +28,12 @@ pub fn write(params: &ImportParams, contents: &Contents) -> Result<Option<String
         // A new log gets its name when it is complete; of two imports to one name, the second fails.
         create_new(&params.output, write, Error::io(&params.output, "write"))?;
     }
-    if !is_joined && params.tables.len() == 1 {
-        return Ok(None);
+    if is_joined {
+        return Ok(read(std::slice::from_ref(&params.output))?.unconnected());
     }
-    Ok(read(std::slice::from_ref(&params.output))?.unconnected())
+    let samples = contents.times.iter().map(|time| (contents.rows[time.row as usize].input, time.choice));
+    let choices: Vec<&String> = contents.choices.iter().collect();
+    Ok(unconnected(&choices, samples).filter(|_| params.tables.len() > 1))
 }
 
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Error> {

@@ -1,5 +1,9 @@
 //! What the name of a column says about its numbers: times in a unit, rates in a unit, or a question to the user.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::quantity::{Quantity, Rate, is_counted, known_amount};
 use crate::unit::Unit;
 use crate::words::{WORDS, is_in, is_time, may_follow_a_unit, words};
@@ -11,6 +15,14 @@ pub type Named = Result<Option<Quantity>, String>;
 /// The quantity that the name of a column means: `time_us`, `latency (s)`, `GPU Time (sec)`, `items_per_second`, `Bandwidth (GB/s)`.
 pub fn of(column: &str) -> Named {
     let mut name = column.trim();
+    // `per_ms`, `s^-1`, `1/time_ms`, `items (in 1 s)`
+    static INVERSE: LazyLock<Regex> = LazyLock::new(|| {
+        let forms = r"^1 ?/|^per[ _-]|(\^|\*\*)-?\d|[_ (]s-1\b|^m?s-1\b|⁻¹|\bin[ _]\d+[ _]";
+        Regex::new(forms).expect("a regular expression")
+    });
+    if INVERSE.is_match(name) {
+        return Err(name.to_owned());
+    }
     // The 99 % of a percentile is a statistic.
     let signs = column.match_indices(['%', '$', '€']);
     if let Some((_, sign)) = signs.into_iter().find(|(at, _)| !column[..*at].ends_with(is_digit)) {
@@ -331,6 +343,20 @@ mod tests {
             "relative",
             "log2_ns",
             "delta_ms",
+            "per_ms",
+            "per-second",
+            "s^-1",
+            "ms^-1",
+            "s-1",
+            "s**-1",
+            "inv_ms",
+            "inverse_s",
+            "recip_us",
+            "1/time_ms",
+            "1/t_us",
+            "ops_in_1_s",
+            "events in 1000 ms",
+            "items (in 1 s)",
         ] {
             let found = of(name);
             assert!(found.is_err(), "{name}: {found:?}");

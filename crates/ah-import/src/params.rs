@@ -62,10 +62,13 @@ pub struct ImportParams {
     )]
     pub failed: Option<Vec<String>>,
     /// Rows that failed by another column, for example is_correct=false; * stands for any text. Can be repeated.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN=VALUE, COLUMN!=VALUE"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN=VALUE, COLUMN!=VALUE, COLUMN>NUMBER"))]
     pub failed_where: Vec<String>,
     /// Read these rows alone; the others are no measurements. Can be repeated.
-    #[cfg_attr(feature = "cli", arg(long = "where", value_name = "COLUMN=VALUE, COLUMN!=VALUE"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long = "where", value_name = "COLUMN=VALUE, COLUMN!=VALUE, COLUMN>NUMBER")
+    )]
     pub only_where: Vec<String>,
     /// The sign before the fraction of a number; the other one may group digits [default: a point, where no number can be read in
     /// two ways].

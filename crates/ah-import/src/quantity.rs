@@ -126,7 +126,9 @@ impl Quantity {
             (None, Some(unit)) if is_time(amount) => Some(Self::Time(unit)),
             (None, Some(per)) => Some(Self::Rate(Rate::new(amount, per, text))),
             // A time of one call, or of one element; not the nanoseconds that one day simulates.
-            (Some(unit), None) if !per.is_empty() && !is_in(&WORDS.long_times, &per.to_lowercase()) => {
+            (Some(unit), None)
+                if per.starts_with(char::is_alphabetic) && !is_in(&WORDS.long_times, &per.to_lowercase()) =>
+            {
                 Some(Self::Time(unit))
             }
             // Of each device: `tokens/s/GPU`.
@@ -231,7 +233,7 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["", "MB", "x", "%", "cycles", "ticks", "J", "ops/cycle", "fs", "1/2"] {
+        for text in ["", "MB", "x", "%", "cycles", "ticks", "J", "ops/cycle", "fs", "1/2", "ns/1000"] {
             assert_eq!(Quantity::of_unit(text), None, "{text}");
         }
     }

@@ -12,7 +12,8 @@ use crate::condition::Condition;
 use crate::named;
 use crate::params::ImportParams;
 use crate::preset::Preset;
-use crate::table::Table;
+use crate::quantity::Quantity;
+use crate::table::{Row, Table};
 use crate::time_columns::{self, names_units};
 use crate::times::{TimeColumn, TimeRules};
 use crate::words;
@@ -27,7 +28,7 @@ pub struct Roles {
     pub times: Vec<TimeColumn>,
     /// The columns with names that have no role but in conditions.
     pub watched: Vec<Column>,
-    /// The column without a role that names the unit of each row's times, as in Google Benchmark's files.
+    /// The column without a role that has the unit of each row's times, as in Google Benchmark's files.
     pub unit: Option<Column>,
     pub rules: TimeRules,
     /// The conditions that each row fulfils.
@@ -36,7 +37,12 @@ pub struct Roles {
 
 impl Roles {
     /// Finds the columns that the flags name, or the format by itself.
-    pub fn find(path: &Path, table: &Table, params: &ImportParams) -> Result<Self, Error> {
+    pub fn find(
+        path: &Path,
+        table: &Table,
+        first: &[Result<Row, Error>],
+        params: &ImportParams,
+    ) -> Result<Self, Error> {
         let finder = Finder::new(path, &table.columns, params);
         let features = finder.features(&table.preset)?;
         let of_features: FxHashSet<usize> = features.iter().map(|column| column.index).collect();
@@ -61,7 +67,10 @@ impl Roles {
             let common = times[0].name.chars().zip(column.name.chars()).take_while(alike).count();
             (common, column.name.contains("time"))
         };
-        let unit = unit.max_by_key(likeness).cloned();
+        // Where nothing else says what the numbers are, a column of units does.
+        let is_silent = params.unit.is_none() && times.iter().all(|time| named::of(&time.name) == Ok(None));
+        let has_units = |column: &&Column| is_silent && holds_units(column, first);
+        let unit = unit.max_by_key(likeness).or_else(|| watched.iter().find(has_units)).cloned();
         let times = time_columns::of(times, params, unit.is_some())?;
         let rules = TimeRules {
             higher_is_better: params.higher_is_better,
@@ -106,6 +115,13 @@ impl Roles {
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
     }
+}
+
+/// Whether the cells of a column in these rows are units. Words that mean something else too, as `min`, do not show it alone.
+fn holds_units(column: &Column, rows: &[Result<Row, Error>]) -> bool {
+    let texts = || rows.iter().flatten().filter_map(|row| column.cell(&row.cells).as_text());
+    texts().all(|text| Quantity::of_unit(text).is_some())
+        && texts().any(|text| !["min", "h", "s"].contains(&&*text.to_lowercase()))
 }
 
 /// Checks that no column has two roles or one role twice, and that no two features have one name.
@@ -293,6 +309,8 @@ impl<'a> Finder<'a> {
             format!("statistics of one: {}", listed(statistics))
         } else if words::repetitions(&others) {
             format!("what may be repetitions: {} (then write a row for each)", listed(&others))
+        } else if words::types(&others) {
+            format!("what may be types of the input: {} (then write a row for each type)", listed(&others))
         } else if !odd.is_empty() {
             format!("what may be no choices: {}", listed(odd))
         } else {

@@ -25,7 +25,9 @@ pub struct Texts {
     odd: Kind,
     /// The numbers whose points may group digits.
     grouped: Kind,
+    /// Whether a number has no point.
     has_whole: bool,
+    /// Whether a number shows that points begin fractions.
     has_fraction: bool,
     fractions: IndexSet<String>,
     /// By word, the rows in which it is read as a missing value.
@@ -47,8 +49,8 @@ impl Kind {
 }
 
 impl Texts {
-    /// Sees the column's cell in a row. `may_group`: a spreadsheet may have written it, whose points group digits.
-    pub fn see(&mut self, column: &Column, cells: &[Cell], row: &Place, may_group: bool) {
+    /// Sees the column's cell in a row.
+    pub fn see(&mut self, column: &Column, cells: &[Cell], row: &Place) {
         let cell = column.cell(cells);
         if let Some(word) = cell.missing_word() {
             *self.missing.entry(word).or_default() += 1;
@@ -69,15 +71,35 @@ impl Texts {
         }
         self.numbers.see(text, row);
         let is_fraction = text.contains('.');
-        if is_fraction && may_group && number::may_be_grouped(text) {
-            self.grouped.see(text, row);
-        } else {
-            self.has_fraction |= is_fraction;
-            self.has_whole |= !is_fraction;
+        if column.decimal.is_none() && matches!(cell, Cell::Text(_)) {
+            self.see_points(text, row);
         }
         if is_fraction && self.fractions.len() < MOST_FRACTIONS && !self.fractions.contains(text) {
             self.fractions.insert(text.to_owned());
         }
+    }
+
+    /// Sees the number in a cell, whose points may group digits.
+    pub fn see_points(&mut self, text: &str, row: &Place) {
+        let is_fraction = text.contains('.');
+        if is_fraction && number::may_be_grouped(text) {
+            self.grouped.see(text, row);
+        } else if let Some(x) = ah_types::number(text) {
+            // A spreadsheet that groups digits groups those of all numbers from 1000 on.
+            self.has_fraction |= is_fraction || x.abs() >= 1000.0;
+            self.has_whole |= !is_fraction;
+        }
+    }
+
+    /// A sentence about numbers that each have a point with three digits behind it, which may group digits.
+    pub fn all_grouped(&self, column: &str) -> Option<String> {
+        let (_, text) = self.grouped.first.as_ref().filter(|_| !self.has_whole && !self.has_fraction)?;
+        let value = ah_types::number(text)?;
+        Some(format!(
+            "each number in column {} has three digits behind its point: {text} is read as {value}; give --decimal comma if the points \
+             group digits",
+            quoted(column)
+        ))
     }
 
     /// The fault of a text that can be read in two ways: a point that probably groups digits, as whole numbers stand beside it and

@@ -185,7 +185,7 @@ impl TimeRules {
 }
 
 /// Splits `1,234.5 ns`, `30.2µs` and `12.3 ± 0.4 ms` into the number and the unit, which is empty if there is none.
-fn split_unit(text: &str) -> (&str, &str) {
+pub fn split_unit(text: &str) -> (&str, &str) {
     let (value, spread) = text.split_once('±').or_else(|| text.split_once("+/-")).unwrap_or((text, ""));
     let unit_at = |text: &str| {
         let bytes = text.as_bytes();

@@ -7,7 +7,7 @@ use ah_model::math::ln;
 use ah_model::shown::{listed, quoted};
 use rustc_hash::FxHashMap;
 
-use crate::cell::NONE;
+use crate::cell::{NONE, truth};
 use crate::contents::{Contents, TableRow, Time};
 use crate::doubts::{self, Deviation};
 use crate::number;
@@ -35,7 +35,9 @@ impl Contents {
         warnings.extend(self.left_out());
         warnings.extend(self.limit());
         warnings.extend(self.odd_values());
-        warnings.extend(self.doubts.validity(&self.fastest_rows(), &self.rows_without_times(), &asked));
+        let inputs: Vec<u32> = self.rows.iter().map(|row| row.input).collect();
+        let (fastest, untimed) = (self.fastest_rows(), self.rows_without_times());
+        warnings.extend(self.doubts.validity(&fastest, &untimed, &inputs, &asked));
         warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
         if let [choice] = &self.roles.choice[..] {
             warnings.extend(doubts::statistics(&self.choices, &choice.name));
@@ -115,6 +117,14 @@ impl Contents {
                 });
             }
             let names: BTreeSet<&str> = self.names(slot).collect();
+            let other = names.iter().find(|name| self.is_truth(slot) && truth(name) != **name);
+            sentences.extend(other.map(|found| {
+                format!(
+                    "{found} in column {} is the truth value {}, by which programs ask",
+                    quoted(name),
+                    truth(found)
+                )
+            }));
             let statistic = names.iter().find(|name| words::is_statistic(&name.to_lowercase()));
             sentences.extend(statistic.map(|found| {
                 let condition = quoted(&format!("{name}!={found}"));
@@ -130,6 +140,7 @@ impl Contents {
                 ));
             }
             sentences.extend(similar(name, names));
+            sentences.extend(self.texts[name].all_grouped(name).filter(|_| kind == FeatureKind::Numerical));
         }
         if let [choice] = &self.roles.choice[..] {
             let rows = self.texts[&choice.name].missing.get(NONE);

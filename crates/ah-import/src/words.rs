@@ -1,6 +1,6 @@
 //! The words by which columns, choices and cells are known. `words.toml` has them, each list with what it means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use indexmap::IndexMap;
@@ -45,6 +45,7 @@ pub struct Words {
     pub times: Vec<String>,
     pub long_times: Vec<String>,
     pub runs: Vec<String>,
+    pub types: Vec<String>,
     pub counted: Vec<String>,
     /// The words for an amount, by its name.
     pub amounts: BTreeMap<String, Vec<String>>,
@@ -110,18 +111,39 @@ pub fn statistics_of_one<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec
 
 /// Whether names are several stems that all have the same numbers behind them, from 0 or 1 on, so that these may count repetitions:
 /// `a_1`, `a_2`, `b_1`, `b_2`, or `a`, `a.1`, `b`, `b.1` as pandas names columns of one name.
-pub fn repetitions(names: &[String]) -> bool {
-    let mut stems: BTreeMap<&str, Vec<Option<u32>>> = BTreeMap::new();
-    for name in names {
+pub fn repetitions<'n>(names: &'n [String]) -> bool {
+    let parts = |name: &'n String| {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number = name[stem.len()..].parse().ok();
-        stems.entry(stem.trim_end_matches(['_', '-', '.', ' ', '#'])).or_default().push(number);
+        let number = name[stem.len()..].parse::<u32>().unwrap_or_default();
+        (stem.trim_end_matches(['_', '-', '.', ' ', '#']), number)
+    };
+    let is_counted = |numbers: BTreeSet<u32>| {
+        [0, 1].iter().any(|from| numbers.iter().copied().eq(*from..*from + numbers.len() as u32))
+    };
+    shared_marks(names.iter().map(parts)).is_some_and(is_counted)
+}
+
+/// The marks of several stems, if each has the same several ones.
+fn shared_marks<S: Ord, M: Ord>(parts: impl Iterator<Item = (S, M)>) -> Option<BTreeSet<M>> {
+    let mut stems: BTreeMap<S, BTreeSet<M>> = BTreeMap::new();
+    for (stem, mark) in parts {
+        stems.entry(stem).or_default().insert(mark);
     }
-    let mut numbers = stems.values();
-    let Some(first) = numbers.next().filter(|first| first.len() > 1) else { return false };
-    let from = first[0].unwrap_or(0);
-    let is_counted = |(number, at): (&Option<u32>, u32)| number.unwrap_or(0) == at;
-    from < 2 && first.iter().zip(from..).all(is_counted) && stems.len() > 1 && numbers.all(|of| of == first)
+    let (_, first) = stems.pop_first()?;
+    let is_shared = first.len() > 1 && !stems.is_empty() && stems.values().all(|marks| *marks == first);
+    is_shared.then_some(first)
+}
+
+/// Whether names are several stems that each have the same types of numbers: `a fp16`, `a fp32`, `b fp16`, `b fp32`.
+pub fn types(names: &[String]) -> bool {
+    let is_type = |word: &String| {
+        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        is_in(&WORDS.types, stem) && (stem.len() > 3 || stem != word)
+    };
+    let parts = |name: &String| -> (Vec<String>, Vec<String>) {
+        words(name).into_iter().map(str::to_lowercase).partition(|word| !is_type(word))
+    };
+    shared_marks(names.iter().map(parts)).is_some()
 }
 
 /// Whether a name is that of a number which labels a row or an input: `run_id`, `Unnamed: 0`.

@@ -47,11 +47,7 @@ impl fmt::Display for Value {
 /// The value with ownership: a truth value is the category `True` or `False`, as PyTorch prints it.
 impl<'a, S: Into<Scalar<'a>>> From<S> for Value {
     fn from(scalar: S) -> Self {
-        match scalar.into() {
-            Scalar::Number(x) => Self::Number(x),
-            Scalar::Bool(b) => Self::Category(Arc::from(bool_name(b))),
-            Scalar::Category(c) => Self::Category(Arc::from(c)),
-        }
+        scalar.into().to_value()
     }
 }
 impl From<String> for Value {
@@ -114,6 +110,15 @@ impl<'a> Scalar<'a> {
             Self::Category(c) => Some(c),
             Self::Bool(b) => Some(bool_name(b)),
             Self::Number(_) => None,
+        }
+    }
+
+    /// The value with ownership.
+    pub fn to_value(self) -> Value {
+        match self {
+            Self::Number(x) => Value::Number(x),
+            Self::Bool(b) => Value::Category(Arc::from(bool_name(b))),
+            Self::Category(c) => Value::Category(Arc::from(c)),
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         Some(Command::Report(args)) => report(args).map(|()| exit::SUCCESS),
         Some(Command::Table(args)) => table(args).map(|()| exit::SUCCESS),
         Some(Command::Import(args)) => import(args),
-        None => train(&cli.train),
+        None => train(&cli.train, &[]),
     });
     ah_cli::finish(done)
 }
@@ -65,13 +65,14 @@ fn import(args: &ImportArgs) -> Result<u8, Error> {
     warn(&report.warnings);
     status(&report.to_string());
     match args.training() {
-        Some(training) => train(&training),
+        Some(training) => train(&training, &report.warnings),
         None if args.train.json => stdout(&format!("{}\n", json!(report))).map(|()| exit::SUCCESS),
         None => Ok(exit::SUCCESS),
     }
 }
 
-fn train(args: &TrainArgs) -> Result<u8, Error> {
+/// Learns. The warnings `said` are not repeated.
+fn train(args: &TrainArgs, said: &[String]) -> Result<u8, Error> {
     check_outputs(args)?;
     let sources = sources(&args.source)?;
     // The log or a file may name the targets, so they are known only when it is read.
@@ -81,7 +82,7 @@ fn train(args: &TrainArgs) -> Result<u8, Error> {
     if args.check {
         return check(&trained, args);
     }
-    warn(&trained.warnings);
+    warn(trained.warnings.iter().filter(|text| !said.contains(text)));
     let replaced = Model::read(&args.model).ok();
     trained.model.write(&args.model)?;
     if !args.json {
@@ -327,8 +328,8 @@ fn explain(args: &ExplainArgs) -> Result<(), Error> {
     stdout(&crate::explain(&model, &args.input, &args.offered)?)
 }
 
-fn warn(warnings: &[String]) {
-    warnings.iter().for_each(|text| warning(text));
+fn warn<'w>(warnings: impl IntoIterator<Item = &'w String>) {
+    warnings.into_iter().for_each(|text| warning(text));
 }
 
 fn notes(notes: &[String]) {

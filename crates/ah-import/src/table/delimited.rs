@@ -66,7 +66,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
             };
         }
     });
-    Ok(Table { columns, may_group: ![b',', b' '].contains(&delimiter), preset, rows: Box::new(rows) })
+    Ok(Table { columns, preset, rows: Box::new(rows) })
 }
 
 /// Reads the line of names. Returns it with the number of lines before it: comments, and the `sep=;` of a spreadsheet.
@@ -143,5 +143,5 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, preset: Preset) -> Table 
         Ok(Row { number: RowNumber::Line(number), cells: vec![Cell::Text(line)] })
     });
     let columns = vec!["line".to_owned()];
-    Table { columns, may_group: false, preset, rows: Box::new(rows) }
+    Table { columns, preset, rows: Box::new(rows) }
 }

@@ -136,7 +136,7 @@ pub fn of_records(
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing(""), Cell::from)).collect();
         Ok(Row { number, cells })
     });
-    Ok(Table { columns, may_group: false, preset, rows: Box::new(rows) })
+    Ok(Table { columns, preset, rows: Box::new(rows) })
 }
 
 /// The error of a document whose rows are nowhere.

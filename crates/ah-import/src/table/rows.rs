@@ -8,8 +8,6 @@ use crate::preset::Preset;
 /// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
 pub struct Table {
     pub columns: Vec<String>,
-    /// Whether a spreadsheet may have written it whose points group digits: semicolons or tabs separate the cells.
-    pub may_group: bool,
     /// The preset of the tool that wrote the file; one without flags if no known tool did.
     pub preset: Preset,
     pub rows: Box<dyn Iterator<Item = Result<Row, Error>>>,

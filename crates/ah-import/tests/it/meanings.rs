@@ -181,7 +181,7 @@ fn another_column_may_say_that_a_row_failed() {
     let mut params = table(&folder, text, "us");
     params.failed = Some(names("-1"));
     let (_, warnings) = read(&folder, &params);
-    assert_snapshot!(warnings.join("\n"), @r#"column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where is_correct=false; if they are no measurements, --where 'is_correct!=false'"#);
+    assert_snapshot!(warnings.join("\n"), @r#"column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where 'is_correct=false'; if they are no measurements, --where 'is_correct!=false'"#);
     params.failed_where = names("is_correct=false,exit code!=0");
     params.failed = None;
     let (log, warnings) = read(&folder, &params);
@@ -191,7 +191,7 @@ fn another_column_may_say_that_a_row_failed() {
     let (_, warnings) = read(&folder, &params);
     assert_snapshot!(warnings.join("\n"), @r#"
     no row has "is_correct=no"; its column has "true", "false"
-    column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where is_correct=false; if they are no measurements, --where 'is_correct!=false'
+    column "is_correct" is "false" in rows with the least time of their input (inputs: 1). If such rows failed, give --failed-where 'is_correct=false'; if they are no measurements, --where 'is_correct!=false'
     "#);
     for wrong in ["is_correct=fals", "is_correct!=tru", "is_correct=f?lse*"] {
         params.failed_where = names(wrong);
@@ -227,7 +227,7 @@ fn rows_that_are_no_measurements_are_left_out() {
     (params.only_where, params.output) = (names("way=*:*:*"), folder.path("b.txt"));
     assert_snapshot!(folder.error(&params), @r#"t.csv: no row fulfils --where (rows: 4); no row has "way=*:*:*"; its column has "a", "a:p0.00", "b", "b:p0.00""#);
     params.only_where = names("way");
-    assert_snapshot!(folder.error(&params), @r#"where: expected COLUMN=VALUE or COLUMN!=VALUE, found "way""#);
+    assert_snapshot!(folder.error(&params), @r#"where: expected COLUMN=VALUE, COLUMN!=VALUE, COLUMN<NUMBER or COLUMN>NUMBER, found "way""#);
 }
 
 #[test]
@@ -402,10 +402,18 @@ fn an_error_that_is_no_number_belongs_to_a_wrong_result() {
         let params = table(&folder, &format!("n,way,ms,{column}\n{rows}"), "ms");
         read(&folder, &params).1.into_iter().next().unwrap_or_default()
     };
-    assert_snapshot!(warning("max_abs_err", "NaN", "0.00"), @r#"column "max_abs_err" is "NaN" in rows with the least time of their input (inputs: 29). If such rows failed, give --failed-where max_abs_err=NaN; if they are no measurements, --where 'max_abs_err!=NaN'"#);
+    assert_snapshot!(warning("max_abs_err", "NaN", "0.00"), @r#"column "max_abs_err" is NaN or infinite in rows with the least time of their input, and 0.001 in others (inputs: 29). If such results are wrong, give --failed-where 'max_abs_err>LIMIT'"#);
+    assert_snapshot!(warning("mse", "35", "1e-1"), @r#"column "mse" is 35 in rows with the least time of their input, and 0.000000000001 in others (inputs: 29). If such results are wrong, give --failed-where 'mse>LIMIT'"#);
+    assert!(warning("Fehler", "17", "0 # ").contains("--failed-where 'Fehler=17'"));
     let mut params = table(&folder, "n,way,ms,err\n1,a,5,0.5\n1,b,1,NaN\n1,c,2,inf\n", "ms");
     params.failed_where = names("err=NaN");
     assert_eq!(rows(&folder, &params), "1,a,5; 1,b,inf; 1,c,2");
+    params.failed_where = names("err>0.1");
+    assert_eq!(rows(&folder, &params), "1,a,inf; 1,b,inf; 1,c,inf");
+    params.failed_where = names("err>0.5");
+    assert_eq!(rows(&folder, &params), "1,a,5; 1,b,inf; 1,c,inf");
+    params.only_where = names("err<inf");
+    assert_eq!(rows(&folder, &params), "1,a,5");
     // Many numbers that say nothing.
     assert_eq!(warning("max_abs_err", "0.3", "0.00"), "");
     assert_eq!(warning("temperature", "NaN", "0.00"), "");
@@ -413,7 +421,7 @@ fn an_error_that_is_no_number_belongs_to_a_wrong_result() {
         let rows: String = (1..30).map(|n| format!("{n},plain,5,{good}\n{n},hasty,1,{bad}\n")).collect();
         let params = table(&folder, &format!("n,way,ms,{column}\n{rows}"), "ms");
         let first = read(&folder, &params).1.into_iter().next().unwrap_or_default();
-        assert!(first.contains(&format!("--failed-where {column}={bad}")), "{first}");
+        assert!(first.contains(&format!("--failed-where '{column}={bad}'")), "{first}");
     }
 }
 
@@ -523,6 +531,11 @@ fn a_total_of_different_numbers_of_runs_is_pointed_out() {
     };
     let warnings = read(&folder, &table(&folder, &text("Total Time (ns)"), "Total Time (ns)")).1;
     assert_snapshot!(warnings.join("\n"), @r#"rows differ in Instances: if "Total Time (ns)" is a total of so many runs, divide it first"#);
+    // Criterion's raw.csv, with two samples each.
+    let csv = "function,value,sample_measured_value,unit,iteration_count\na,8,100,ns,10\na,8,190,ns,20\nb,8,300,ns,15\nb,8,580,ns,30\n";
+    let mut params = table(&folder, csv, "sample_measured_value");
+    (params.features, params.choice) = (names("value"), names("function"));
+    assert!(read(&folder, &params).1[0].starts_with("rows differ in iteration_count: if"));
     assert_eq!(read(&folder, &table(&folder, &text("Avg (ns)"), "Avg (ns)")).1, Vec::<String>::new());
 }
 

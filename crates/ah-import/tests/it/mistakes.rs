@@ -171,7 +171,7 @@ fn files_that_are_no_tables() {
     ragged.csv:2: expected 6 fields, found 2; fix the row, or skip such rows with --skip-bad-rows
     timings.xlsx: expected a name that ends in .csv, .tsv, .md, .jsonl or .json, found "timings.xlsx"; fix the file, or name its format with --format
     broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; fix the file, or name its format with --format
-    other.json: expected a list of objects, or a file of one of these: aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, google-benchmark-csv, hipblaslt-bench, hyperfine, inductor, jmh, jmh-csv, kernel-tuner, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, and 3 more, found an object with the keys a, b; name the keys that lead to the list of rows with --rows
+    other.json: expected a list of objects, or a file of one of these: aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, google-benchmark-csv, hipblaslt-bench, hyperfine, hyperfine-csv, inductor, jmh, jmh-csv, kernel-tuner, ktt, nanobench, nanobench-csv, nvbench, and 5 more, found an object with the keys a, b; name the keys that lead to the list of rows with --rows
     twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; fix the file, or name its format with --format
     huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); fix the row, or skip such rows with --skip-bad-rows
     numbers.json, row 1: expected JSON objects as rows, found "1"; fix the file, or name its format with --format

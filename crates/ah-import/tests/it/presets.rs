@@ -116,6 +116,17 @@ fn names_with_parts() {
     assert_snapshot!(of_tool("go-bench", "go_bench.txt", &go), @"8,std,0.0009639; 8,std,0.000677; 8,insertion,0.0001097; 8,insertion,0.0000903; 64,std,0.008801; 64,std,0.005913; 64,insertion,0.004959; 64,insertion,0.005484; 512,std,0.155342; 512,std,0.143824; 512,insertion,0.513682; 512,insertion,0.685014");
 }
 
+/// CSV of tools that JSON is known of: seconds.
+#[test]
+fn csv_of_tools() {
+    let csv = "command,mean,stddev,median,user,system,min,max,parameter_way,parameter_n\n./x plain 20,0.005,0,0.005,0,0,0.0045,0.0055,plain,20\n";
+    let flags = Flags { choice: "parameter_way", ..Flags::default() };
+    assert_eq!(recognized("hyperfine", "h.csv", csv, &flags), "20,plain,5");
+    let csv = "name,param:way,param:n,min,max,mean,stddev,rounds,median,iqr,ops,total,iterations\na.py::test[plain-20],plain,20,4.5e-06,5.5e-06,5e-06,0,3,5e-06,0,200000,1.5e-05,1\n";
+    let flags = Flags { choice: "param:way", ..Flags::default() };
+    assert_eq!(recognized("pytest-benchmark", "p.csv", csv, &flags), "20,plain,0.005");
+}
+
 #[test]
 fn benchmarkdotnet() {
     let csv = "Method;N;Mean;Error;StdDev;Allocated\nSort;10;\"1,234.5 ns\";1.2 ns;1.1 ns;40 B\nMerge;10;2.5 μs;0.1 μs;0.1 μs;-\nRadix;10;NA;NA;NA;NA\n";
@@ -203,7 +214,7 @@ fn a_preset_can_be_printed_and_a_wrong_one_is_refused() {
     assert!(preset_text("hyperfine").unwrap().contains("time = [\"times\"]"));
     // Code reads its rows.
     assert!(preset_text("triton").unwrap().contains("\"/configs_timings\""));
-    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, google-benchmark-csv, hipblaslt-bench, hyperfine, inductor, jmh, jmh-csv, kernel-tuner, ktt, nanobench, nanobench-csv, nvbench, nvbench-csv, and 3 more, found "hyperfin"; did you mean "hyperfine"?"#);
+    assert_snapshot!(preset_text("hyperfin").unwrap_err(), @r#"tool: expected one of aiter, autotvm, benchmarkdotnet, clblast, criterion, cutlass-profiler, go-bench, google-benchmark, google-benchmark-csv, hipblaslt-bench, hyperfine, hyperfine-csv, inductor, jmh, jmh-csv, kernel-tuner, ktt, nanobench, nanobench-csv, nvbench, and 5 more, found "hyperfin"; did you mean "hyperfine"?"#);
     let folder = Folder::new();
     let mut params = folder.table("t.csv", "M,N,dtype,BLOCK_M,num_warps,ms\n1,1,a,1,1,1\n");
     params.tool = Some("jmh".to_owned());

@@ -235,3 +235,122 @@ fn rows_and_columns_of_statistics_are_pointed_out() {
     let (_, warnings) = read(&folder, &long(&folder, "n,way,ms\n64,a,1\n,b,2\n128,a,2\n,b,3\n"));
     assert_eq!(warnings, "an empty cell is read as missing: column \"n\" (rows: 2)");
 }
+
+#[test]
+fn a_column_of_units_is_the_unit_whatever_its_name() {
+    let folder = Folder::new();
+    for column in ["uom", "Einheit", "unit_of_time", "Unit of measure", "scale", "u"] {
+        let text = format!("n,way,value,{column}\n1,a,2000,ns\n1,b,1,us\n2,a,3,ms\n2,b,5,\n");
+        let mut params = ImportParams { time: names("value"), ..long(&folder, &text) };
+        assert!(error(&folder, &params).contains("t.csv:5"), "{column}");
+        params.skip_bad_rows = true;
+        assert_eq!(read(&folder, &params).0, "1,a,0.002; 1,b,0.001; 2,a,3", "{column}");
+    }
+    let text = "n,way,value,metric\n1,a,500,ops/s\n1,b,2,ops/ms\n";
+    let params = ImportParams { time: names("value"), ..long(&folder, text) };
+    assert_eq!(read(&folder, &params).0, "1,a,2; 1,b,0.5");
+    // The names of statistics are no units, and the name of the column says it where it can.
+    for text in [
+        "n,way,value,kind\n1,a,2,min\n1,b,3,min\n",
+        "n,way,value,kind\n1,a,2,ms\n1,b,3,fast\n",
+        "n,way,value (ms),kind\n1,a,2,ns\n1,b,3,ns\n",
+    ] {
+        let time = names(if text.contains("(ms)") { "value (ms)" } else { "value" });
+        let params = ImportParams { time, ..long(&folder, text) };
+        assert_eq!(read(&folder, &params).0, "1,a,2; 1,b,3", "{text}");
+    }
+}
+
+#[test]
+fn points_may_group_digits_in_every_format() {
+    let folder = Folder::new();
+    let of = |name: &str, text: &str| {
+        let params = long(&folder, "");
+        std::fs::write(folder.path(name), text).unwrap();
+        ImportParams { tables: vec![folder.path(name)], ..params }
+    };
+    for (name, text) in [
+        ("t.csv", "n,way,ms\n1,a,900\n1,b,1.000\n"),
+        ("t.csv", "n way ms\n1 a 900\n1 b 1.000\n"),
+        ("t.csv", "n;way;ms\n1;a;900 ms\n1;b;1.000 ms\n"),
+        ("t.csv", "n,way,ms\n980,a,9\n1.020,b,7\n"),
+        ("t.json", r#"[{"n": 1, "way": "a", "ms": "900"}, {"n": 1, "way": "b", "ms": "1.000"}]"#),
+    ] {
+        let said = error(&folder, &of(name, text));
+        assert!(said.contains("expected numbers that can be read in one way alone"), "{text}: {said}");
+    }
+    // Whole numbers from 1000 on are not grouped, other fractions are none, and in JSON a number has a point for its fraction.
+    for (name, text) in [
+        ("t.csv", "n,way,ms\n1,a,1900\n1,b,1.125\n"),
+        ("t.csv", "n,way,ms\n1,a,900\n1,b,1.125\n2,b,1.5\n"),
+        ("t.json", r#"[{"n": 1, "way": "a", "ms": 900}, {"n": 1, "way": "b", "ms": 1.125}]"#),
+    ] {
+        assert!(read(&folder, &of(name, text)).0.contains("1,b,1.125"), "{text}");
+    }
+    let warnings = read(&folder, &of("t.csv", "n,way,ms\n1.280,a,9\n76.800,b,7\n")).1;
+    let said = "each number in column \"n\" has three digits behind its point: 1.280 is read as 1.28; give --decimal comma if";
+    assert!(warnings.contains(said), "{warnings}");
+}
+
+#[test]
+fn types_in_the_names_of_columns_are_a_question() {
+    let folder = Folder::new();
+    for head in [
+        "n,a fp16,a fp32,b fp16,b fp32",
+        "n,a_int8,a_half,b_int8,b_half",
+        "n,float32 a,bf16 a,float32 b,bf16 b",
+    ] {
+        let mut params = wide(&folder, "n", &format!("{head}\n1,2,3,4,5\n"));
+        let said = error(&folder, &params);
+        assert!(said.contains("what may be types of the input"), "{head}: {said}");
+        params.choice = head.split(',').skip(1).map(str::to_owned).collect();
+        read(&folder, &params);
+    }
+    for head in ["n,a fp16,a fp32", "n,a fp16,b fp32", "n,a fp16,a fp32,b fp16"] {
+        let zeros = head.split(',').skip(2).map(|_| ",2").collect::<String>();
+        read(&folder, &wide(&folder, "n", &format!("{head}\n1,2{zeros}\n")));
+    }
+}
+
+/// Two inputs once became one.
+#[test]
+fn a_whole_number_of_json_keeps_its_digits() {
+    let folder = Folder::new();
+    for number in ["18446744073709551617", "-9223372036854775809", "123456789012345678901234567890"] {
+        let text = format!(r#"[{{"n": {number}, "way": "a", "ms": 1.25, "note": "{number} \" NaN"}}]"#);
+        std::fs::write(folder.path("t.json"), text).unwrap();
+        let mut params = ImportParams { tables: vec![folder.path("t.json")], ..long(&folder, "") };
+        let said = error(&folder, &params);
+        assert!(said.contains(&format!("found \"{number}\"")), "{said}");
+        params.categorical = names("n");
+        assert_eq!(read(&folder, &params).0, format!("{number},a,1.25"));
+    }
+}
+
+#[test]
+fn a_text_that_becomes_a_truth_value_is_said() {
+    let folder = Folder::new();
+    let (rows, warnings) = read(&folder, &long(&folder, "n,way,ms\ntrue,a,2\nfalse,a,3\n"));
+    assert_eq!(
+        (rows.as_str(), warnings.as_str()),
+        ("True,a,2; False,a,3", "false in column \"n\" is the truth value False, by which programs ask")
+    );
+    assert_eq!(read(&folder, &long(&folder, "n,way,ms\nTrue,a,2\nFalse,a,3\n")).1, "");
+    assert_eq!(read(&folder, &long(&folder, "n,way,ms\ntrue,a,2\nauto,a,3\n")).1, "");
+}
+
+/// The log itself was read again for this.
+#[test]
+fn several_tables_of_other_choices_are_imported_with_a_warning() {
+    let folder = Folder::new();
+    let of = |ways: [&str; 2], from: u32| -> String {
+        let rows = (from..from + 5).flat_map(|n| ways.map(|way| format!("{n},{way},{n}\n")));
+        format!("n,way,ms\n{}", rows.collect::<String>())
+    };
+    let mut params = long(&folder, &of(["d", "c"], 1));
+    std::fs::write(folder.path("u.csv"), of(["b", "a"], 9)).unwrap();
+    params.tables.push(folder.path("u.csv"));
+    let warnings = read(&folder, &params).1;
+    let said = "inputs share no choices, so nothing compares them: 5 inputs time a, b; 5 inputs time c, d.";
+    assert!(warnings.contains(said), "{warnings}");
+}

@@ -173,7 +173,7 @@ fn value_of(row: &impl Row, slot: usize) -> Option<Value> {
 /// Checks the leaf, and the value of every feature.
 fn check(model: &Model, tables: &Tables, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let owned: Vec<Value> = (0..model.features.base().len())
-        .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| (*value).into()))
+        .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value()))
         .collect();
     let position =
         |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other)).unwrap();

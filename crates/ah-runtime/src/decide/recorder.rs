@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use ah_model::{Context, Error, Scalar, Schema, Value};
+use ah_model::{Context, Error, Scalar, Schema};
 use ah_types::log::{LogWriter, Metadata};
 use ah_types::{Failure, Outcome, TimingPolicy};
 
@@ -32,7 +32,7 @@ impl Recorder {
     ) -> Result<(), Error> {
         let mut context = Context::new();
         for (slot, feature) in schema.features().iter().enumerate() {
-            let value = values.get(slot).map(|scalar| Value::from(*scalar));
+            let value = values.get(slot).map(|scalar| scalar.to_value());
             let defined = value
                 .filter(|v| v.kind() == feature.kind && v.as_scalar().number().is_none_or(f64::is_finite));
             let value = defined.ok_or_else(|| {

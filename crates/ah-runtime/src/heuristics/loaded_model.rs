@@ -91,7 +91,7 @@ impl Heuristic for LoadedModel {
     }
 
     fn explain(&self, values: &[Scalar<'_>]) -> String {
-        let value = |slot: usize| values.get(slot).map_or(Value::Number(f64::NAN), |value| (*value).into());
+        let value = |slot: usize| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value());
         let values: Vec<Value> = (0..self.model.features.base().len()).map(value).collect();
         self.model.explain(&values, None)
     }

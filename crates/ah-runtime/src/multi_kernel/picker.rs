@@ -271,7 +271,7 @@ impl Picker {
 
     fn context(&self, values: &[Scalar<'_>]) -> String {
         let features = self.features().iter();
-        let pairs = features.zip(values).map(|(f, value)| format!("{}={}", f.name, value));
+        let pairs = features.zip(values).map(|(f, value)| format!("{}={}", f.name, value.to_value()));
         pairs.collect::<Vec<_>>().join(" ")
     }
 

@@ -41,7 +41,7 @@ fn decides_like_the_model() {
                 if dtype == 0 {
                     row[9] = "neither".into();
                 }
-                let owned: Vec<Value> = row.iter().map(|scalar| (*scalar).into()).collect();
+                let owned: Vec<Value> = row.iter().map(|scalar| scalar.to_value()).collect();
                 let offered = |choice: usize| offered >> (choice % 64) & 1 == 1;
                 let found = loaded.decide(&row, &offered);
                 let expected = reference::decide(loaded.model(), &owned, |choice| offered(choice.index()));

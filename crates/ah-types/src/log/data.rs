@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ah_model::shown::listed;
 use ah_model::{ChoiceId, Context, Schema, Value};
+use rustc_hash::FxHashMap;
 
 use super::devices::LoggedDevice;
 use super::metadata::Metadata;
@@ -99,40 +100,49 @@ impl Log {
         &self.choices[id.index()]
     }
 
-    /// A sentence about groups of choices that no input connects, as of two logs with other choices: nothing says which group is
-    /// faster. A corrupt row is no group, and nor is a log of winners.
+    /// See [`unconnected`].
     pub fn unconnected(&self) -> Option<String> {
-        // By choice, the first choice of its group.
-        let mut group_of: Vec<usize> = (0..self.choices.len()).collect();
-        let mut seen: Vec<Option<usize>> = vec![None; self.inputs.len()];
-        for sample in &self.samples {
-            let choice = sample.choice.index();
-            let before = *seen[sample.input as usize].get_or_insert(choice);
-            let [first, second] = [group_of[choice], group_of[before]];
-            if first != second {
-                let joined = group_of.iter_mut().filter(|group| **group == first.max(second));
-                joined.for_each(|group| *group = first.min(second));
-            }
-        }
-        let mut groups: BTreeMap<usize, (usize, Vec<&String>)> = BTreeMap::new();
-        for choice in seen.into_iter().flatten() {
-            groups.entry(group_of[choice]).or_default().0 += 1;
-        }
-        for (group, name) in group_of.iter().zip(&self.choices) {
-            if let Some((_, names)) = groups.get_mut(group) {
-                names.push(name);
-            }
-        }
-        groups.retain(|_, (inputs, _)| *inputs >= GROUP_OF_INPUTS);
-        let is_compared = groups.values().any(|(_, names)| names.len() > 1);
-        let of_group =
-            |(inputs, names): &(usize, Vec<&String>)| format!("{inputs} inputs time {}", listed(names));
-        let counts: Vec<String> = groups.values().map(of_group).collect();
-        (counts.len() > 1 && is_compared).then(|| {
-            format!(
-                "inputs share no choices, so nothing compares them: {}. Time choices of each group on the same inputs",
-                counts.join("; ")
-            )
-        })
+        unconnected(&self.choices, self.samples.iter().map(|sample| (sample.input, sample.choice.0)))
     }
+}
+
+/// A sentence about groups of choices that no input connects, as of two logs with other choices: nothing says which group is faster. A
+/// corrupt row is no group, and nor is a log of winners. `samples` are the input and the choice of each.
+pub fn unconnected<N: AsRef<str>>(
+    choices: &[N],
+    samples: impl Iterator<Item = (u32, u32)>,
+) -> Option<String> {
+    // By choice, the first choice of its group.
+    let mut group_of: Vec<usize> = (0..choices.len()).collect();
+    let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
+    for (input, choice) in samples {
+        let before = *seen.entry(input).or_insert(choice);
+        let [first, second] = [choice, before].map(|choice| group_of[choice as usize]);
+        if first != second {
+            let joined = group_of.iter_mut().filter(|group| **group == first.max(second));
+            joined.for_each(|group| *group = first.min(second));
+        }
+    }
+    let mut groups: BTreeMap<usize, (usize, Vec<&str>)> = BTreeMap::new();
+    for choice in seen.into_values() {
+        groups.entry(group_of[choice as usize]).or_default().0 += 1;
+    }
+    for (group, name) in group_of.iter().zip(choices) {
+        if let Some((_, names)) = groups.get_mut(group) {
+            names.push(name.as_ref());
+        }
+    }
+    let mut groups: Vec<(usize, Vec<&str>)> = groups.into_values().collect();
+    groups.retain(|(inputs, _)| *inputs >= GROUP_OF_INPUTS);
+    groups.iter_mut().for_each(|(_, names)| names.sort_unstable());
+    groups.sort_unstable_by(|(_, a), (_, b)| a.cmp(b));
+    let is_compared = groups.iter().any(|(_, names)| names.len() > 1);
+    let of_group = |(inputs, names): &(usize, Vec<&str>)| format!("{inputs} inputs time {}", listed(names));
+    let counts: Vec<String> = groups.iter().map(of_group).collect();
+    (counts.len() > 1 && is_compared).then(|| {
+        format!(
+            "inputs share no choices, so nothing compares them: {}. Time choices of each group on the same inputs",
+            counts.join("; ")
+        )
+    })
 }

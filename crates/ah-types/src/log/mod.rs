@@ -15,7 +15,7 @@ mod reader;
 mod rows;
 mod writer;
 
-pub use data::{Input, Irregularities, Log, Sample, Source};
+pub use data::{Input, Irregularities, Log, Sample, Source, unconnected};
 pub use devices::LoggedDevice;
 pub use metadata::{CHOICE_COLUMN, Collection, FEEDBACK_COLUMN, LOG_FORMAT, Metadata, differences};
 pub use quote::{context_text, input_text, quote};

@@ -96,7 +96,12 @@ impl Contents {
         if contents.rows.is_empty() && left > 0 {
             let hint = contents.unfound(params).into_iter().next();
             let what = format!("no row fulfils --where (rows: {left})");
-            return too_little(&what, hint.as_deref().unwrap_or("look at the columns of --where"));
+            return too_little(
+                &what,
+                hint.as_deref().unwrap_or(
+                    "look at the columns of --where; `--tool TOOL --show` prints those of the tool",
+                ),
+            );
         }
         if contents.rows.is_empty() {
             return too_little("the table has no rows to import", "measure some inputs first");

@@ -131,7 +131,7 @@ fn broken(path: &Path, error: csv::Error, line: u64) -> Error {
         return Error::io(path, "read")(error.into());
     };
     let fault = bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1));
-    let hint = format!("convert the table (iconv -f UTF-16 -t UTF-8), or {}", fault.hint);
+    let hint = format!("convert the table (iconv -f UTF-16 -t UTF-8, or -f LATIN1), or {}", fault.hint);
     Fault { hint, ..fault }.at(path, RowNumber::Line(line)).into()
 }
 

@@ -177,7 +177,7 @@ fn files_that_are_no_tables() {
     numbers.json, row 1: expected JSON objects as rows, found "1"; fix the file, or name its format with --format
     broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); fix the row, or skip such rows with --skip-bad-rows
     no_times.csv: no row holds a time (rows: 1); name the column of the times with --time
-    latin1.csv:2: expected text in UTF-8, found another byte in field 3; convert the table (iconv -f UTF-16 -t UTF-8), or fix the row, or skip such rows with --skip-bad-rows
+    latin1.csv:2: expected text in UTF-8, found another byte in field 3; convert the table (iconv -f UTF-16 -t UTF-8, or -f LATIN1), or fix the row, or skip such rows with --skip-bad-rows
     absent.csv: cannot read: No such file or directory (os error 2)
     .: expected a table, or a folder with new/benchmark.json and new/estimates.json below it, found the folder "."; fix the file, or name its format with --format
     "#);

@@ -86,7 +86,7 @@ fn unit(contents: &Contents) -> String {
         (Some(_), _) if named.any(|other| other.as_ref() != first) => "the unit of each column".to_owned(),
         (Some(named), _) => named.to_string(),
         (None, Some(column)) => format!("the unit in {}", column.name),
-        (None, None) if roles.rules.higher_is_better => "rates".to_owned(),
+        (None, None) if roles.params.higher_is_better => "rates".to_owned(),
         (None, None) if contents.seen.has_own_units => "the unit of each cell".to_owned(),
         (None, None) => Unit::MS.to_string(),
     }

@@ -15,7 +15,7 @@ use crate::preset::Preset;
 use crate::quantity::Quantity;
 use crate::table::{Row, Table};
 use crate::time_columns::{self, names_units};
-use crate::times::{TimeColumn, TimeRules};
+use crate::times::TimeColumn;
 use crate::words;
 
 /// The role of each column.
@@ -30,9 +30,12 @@ pub struct Roles {
     pub watched: Vec<Column>,
     /// The column without a role that has the unit of each row's times, as in Google Benchmark's files.
     pub unit: Option<Column>,
-    pub rules: TimeRules,
+    /// The flags, with those of the tool.
+    pub params: ImportParams,
     /// The conditions that each row fulfils.
     pub conditions: Vec<Condition>,
+    /// The conditions of rows that failed.
+    pub failed_where: Vec<Condition>,
 }
 
 impl Roles {
@@ -72,20 +75,14 @@ impl Roles {
         let has_units = |column: &&Column| is_silent && holds_units(column, first);
         let unit = unit.max_by_key(likeness).or_else(|| watched.iter().find(has_units)).cloned();
         let times = time_columns::of(times, params, unit.is_some())?;
-        let rules = TimeRules {
-            higher_is_better: params.higher_is_better,
-            missing_is_failed: params.failed.is_some(),
-            failed: params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned().collect(),
-            failed_where,
-            decimal: params.decimal,
-        };
-        Ok(Self { unit, watched, features, choice, times, rules, conditions })
+        let params = params.clone();
+        Ok(Self { unit, watched, features, choice, times, params, conditions, failed_where })
     }
 
     /// Whether nothing names the unit of the times.
     pub fn unit_is_assumed(&self) -> bool {
         let is_named = self.times.iter().any(|time| time.named.is_some());
-        !is_named && self.unit.is_none() && !self.rules.higher_is_better
+        !is_named && self.unit.is_none() && !self.params.higher_is_better
     }
 
     /// The columns without a role.
@@ -96,7 +93,7 @@ impl Roles {
 
     /// The conditions of `--where` and `--failed-where`.
     pub fn all_conditions(&self) -> impl Iterator<Item = &Condition> {
-        self.conditions.iter().chain(&self.rules.failed_where)
+        self.conditions.iter().chain(&self.failed_where)
     }
 
     /// Checks that this table has the features of the first one, in the same order.

@@ -56,7 +56,7 @@ impl Roles {
                 timings.push(FAILED);
                 continue;
             }
-            self.rules.read(time, cell, &quantity, &mut row.seen, timings)?;
+            self.params.read_times(time, cell, &quantity, &mut row.seen, timings)?;
             for run in 0..timings.len() - before {
                 if self.is_failed_by(cells, cell, Some(run)) {
                     timings[before + run] = FAILED;
@@ -73,7 +73,7 @@ impl Roles {
             Cell::List(times) if !times.is_empty() => times.len(),
             _ => 0,
         };
-        self.rules.failed_where.iter().any(|condition| match (condition.column.cell(cells), run) {
+        self.failed_where.iter().any(|condition| match (condition.column.cell(cells), run) {
             (Cell::List(states), run) if states.len() == of_runs => {
                 run.is_some_and(|run| condition.holds(&states[run]))
             }
@@ -86,7 +86,7 @@ impl Roles {
     fn quantity_of(&self, time: &TimeColumn, cells: &[Cell]) -> Result<Quantity, Fault> {
         let default = || match &time.named {
             Some(named) => named.clone(),
-            None if self.rules.higher_is_better => Quantity::any_rate(),
+            None if self.params.higher_is_better => Quantity::any_rate(),
             None => Quantity::Time(Unit::MS),
         };
         let Some(column) = &self.unit else { return Ok(default()) };
@@ -96,9 +96,9 @@ impl Roles {
             (Some(Quantity::Time(_)), Some(named @ Quantity::Rate(_))) => Ok(named.clone()),
             (Some(found), _) => {
                 let hint = "leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where";
-                self.rules.agreed(time, &found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
+                self.params.agreed(time, &found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
             }
-            (None, None) if !self.rules.higher_is_better => {
+            (None, None) if !self.params.higher_is_better => {
                 let hint = "name the unit of all times with --unit, or --higher-is-better for rates";
                 let expected = "a unit of time (ns, us, ms, s …) or of a rate (ops/s, GB/s …)";
                 Err(Fault::new(expected, cell.shown(), hint).in_column(&column.name))

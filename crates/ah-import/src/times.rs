@@ -5,9 +5,9 @@ use ah_model::shown::{cut, quoted};
 
 use crate::cell::Cell;
 use crate::column::Column;
-use crate::condition::Condition;
 use crate::error::bad_row;
-use crate::number::{self, Decimal};
+use crate::number;
+use crate::params::ImportParams;
 use crate::quantity::Quantity;
 use crate::words::is_time;
 
@@ -27,18 +27,6 @@ pub struct TimeColumn {
     pub named: Option<Quantity>,
 }
 
-/// The rules for reading a table's times.
-#[derive(Clone, Debug, Default)]
-pub struct TimeRules {
-    pub higher_is_better: bool,
-    /// Whether a missing time means that the choice failed.
-    pub missing_is_failed: bool,
-    /// Texts that mean that the choice failed.
-    pub failed: Vec<String>,
-    pub failed_where: Vec<Condition>,
-    pub decimal: Option<Decimal>,
-}
-
 /// What the times of the rows so far have shown.
 #[derive(Debug, Default)]
 pub struct SeenTimes {
@@ -50,9 +38,9 @@ pub struct SeenTimes {
     pub greatest: (f64, String),
 }
 
-impl TimeRules {
+impl ImportParams {
     /// Adds the timings in a cell of a column to `timings`. `of_row` is what the row says that its times are.
-    pub fn read(
+    pub fn read_times(
         &self,
         column: &TimeColumn,
         cell: &Cell,
@@ -73,7 +61,7 @@ impl TimeRules {
             let expected = "a list of times, not one with lists inside";
             return Err(Fault::new(expected, cell.shown(), hint).in_column(&column.column.name));
         }
-        list.iter().try_for_each(|cell| self.read(column, cell, of_row, seen, timings))
+        list.iter().try_for_each(|cell| self.read_times(column, cell, of_row, seen, timings))
     }
 
     fn time(
@@ -88,7 +76,7 @@ impl TimeRules {
             return Ok(FAILED);
         }
         if cell.is_missing() {
-            return Ok(if self.missing_is_failed { FAILED } else { None });
+            return Ok(self.failed.as_ref().and(FAILED));
         }
         let (number, own) = split_unit(text);
         let own = match own.is_empty() || number.is_empty() || number::read(text, self.decimal).is_some() {
@@ -150,7 +138,8 @@ impl TimeRules {
     fn is_failed(&self, text: &str) -> bool {
         let same =
             |failed: &String| ah_types::number(failed).is_some_and(|x| ah_types::number(text) == Some(x));
-        self.failed.iter().any(|failed| failed == text || same(failed))
+        let mut words = self.failed.iter().flatten().filter(|failed| !failed.is_empty());
+        words.any(|failed| failed == text || same(failed))
     }
 
     fn fault(&self, cell: &Cell, quantity: &Quantity) -> Fault {
@@ -209,7 +198,7 @@ mod tests {
     use super::*;
     use crate::unit::Unit;
 
-    fn read_in(unit: Option<Unit>, rules: &TimeRules, text: &str) -> Result<Timing, String> {
+    fn read_in(unit: Option<Unit>, rules: &ImportParams, text: &str) -> Result<Timing, String> {
         let default = if rules.higher_is_better { Quantity::any_rate() } else { Quantity::Time(Unit::MS) };
         let named = unit.map(Quantity::Time);
         let quantity = named.clone().unwrap_or(default);
@@ -218,12 +207,12 @@ mod tests {
         let column = TimeColumn { column, choice: String::new(), named };
         let (mut seen, mut timings) = (SeenTimes::default(), Vec::new());
         rules
-            .read(&column, &Cell::from(text), &quantity, &mut seen, &mut timings)
+            .read_times(&column, &Cell::from(text), &quantity, &mut seen, &mut timings)
             .map_err(|fault| fault.expected)?;
         Ok(timings[0])
     }
 
-    fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
+    fn read(rules: &ImportParams, text: &str) -> Result<Timing, String> {
         read_in(None, rules, text)
     }
 
@@ -232,21 +221,21 @@ mod tests {
         for (unit, text) in
             [(Unit::NS, "18500"), (Unit::US, "18.5"), (Unit::MS, "0.0185"), (Unit::S, "1.85e-5")]
         {
-            assert_eq!(read_in(Some(unit), &TimeRules::default(), text), Ok(Some(0.0185)), "{unit:?}");
+            assert_eq!(read_in(Some(unit), &ImportParams::default(), text), Ok(Some(0.0185)), "{unit:?}");
         }
-        let seconds = |text| read_in(Some(Unit::S), &TimeRules::default(), text);
+        let seconds = |text| read_in(Some(Unit::S), &ImportParams::default(), text);
         assert_eq!([seconds("1e-9"), seconds("inf")], [Ok(Some(1e-6)), Ok(FAILED)]);
         assert!(seconds("1e306").is_err(), "too large in milliseconds");
-        let rules = TimeRules::default();
+        let rules = ImportParams::default();
         for text in ["0", "-1", "-inf", "fast", "1.5 MB", "0,5", "-0.0", "1e400"] {
             assert!(read(&rules, text).unwrap_err().starts_with("a time in milliseconds above 0"), "{text}");
         }
-        let tiny = read_in(Some(Unit::NS), &TimeRules::default(), "1e-323");
+        let tiny = read_in(Some(Unit::NS), &ImportParams::default(), "1e-323");
         assert!(tiny.is_err(), "no time is left of it in milliseconds");
         for text in ["", "NaN", "None", "null"] {
             assert_eq!(read(&rules, text), Ok(None), "{text:?}");
         }
-        let failed = TimeRules { missing_is_failed: true, failed: vec!["OOM".to_owned()], ..rules };
+        let failed = ImportParams { failed: Some(vec!["OOM".to_owned()]), ..rules };
         for text in ["", "NaN", "OOM", "Infinity"] {
             assert_eq!(read(&failed, text), Ok(FAILED), "{text:?}");
         }
@@ -262,13 +251,13 @@ mod tests {
             ("84.5 +/- 1.7", 84.5),
             ("2 s", 2000.0),
         ] {
-            assert_eq!(read(&TimeRules::default(), text), Ok(Some(ms)), "{text}");
+            assert_eq!(read(&ImportParams::default(), text), Ok(Some(ms)), "{text}");
         }
         assert_eq!(
-            read(&TimeRules { failed: vec!["1e+20".to_owned()], ..TimeRules::default() }, "1e20"),
+            read(&ImportParams { failed: Some(vec!["1e+20".to_owned()]), ..ImportParams::default() }, "1e20"),
             Ok(FAILED)
         );
-        let rate = TimeRules { higher_is_better: true, ..TimeRules::default() };
+        let rate = ImportParams { higher_is_better: true, ..ImportParams::default() };
         assert_eq!(read(&rate, "500"), Ok(Some(2.0)));
         for text in ["0", "inf", "-3"] {
             assert!(read(&rate, text).unwrap_err().contains("a rate above 0"), "{text}");

@@ -3,47 +3,43 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::words::{Base, WORDS};
+use crate::words::WORDS;
 
 /// A unit of time, or a number of one: `ns`, or `0.4ns` for the cycles of 2.5 GHz.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
     count: f64,
-    base: Base,
+    /// Its position among the units of `words.toml`.
+    at: usize,
 }
 
 impl Unit {
     /// Nanoseconds.
-    pub const NS: Self = Self { count: 1.0, base: Base::Ns };
+    pub const NS: Self = Self { count: 1.0, at: 1 };
     /// Microseconds.
-    pub const US: Self = Self { count: 1.0, base: Base::Us };
+    pub const US: Self = Self { count: 1.0, at: 2 };
     /// Milliseconds.
-    pub const MS: Self = Self { count: 1.0, base: Base::Ms };
+    pub const MS: Self = Self { count: 1.0, at: 3 };
     /// Seconds.
-    pub const S: Self = Self { count: 1.0, base: Base::S };
+    pub const S: Self = Self { count: 1.0, at: 4 };
 
     /// The unit of this word, in any case.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         let word = word.to_lowercase();
-        let (base, _) = WORDS.units.iter().find(|(_, words)| words.contains(&word))?;
-        Some(Self { count: 1.0, base: *base })
+        let at = WORDS.units.iter().position(|unit| unit.words.contains(&word))?;
+        Some(Self { count: 1.0, at })
     }
 
     /// The milliseconds of so many of this unit.
     pub(crate) fn ms(self, x: f64) -> f64 {
-        let x = x * self.count;
-        // A product would show that decimals are not exact: 1e-9 s is 1.0000000000000002e-6 ms.
-        let seconds = |x: f64| format!("{x}e3").parse().unwrap_or(x);
-        match self.base {
+        let (x, unit) = (x * self.count, &WORDS.units[self.at]);
+        if unit.per_ms > 0.0 {
             // Divides, because 1000 is exact in f64 and 0.001 is not.
-            Base::Ps => x / 1e9,
-            Base::Ns => x / 1e6,
-            Base::Us => x / 1e3,
-            Base::Ms => x,
-            Base::S => seconds(x),
-            Base::Min => seconds(60.0 * x),
-            Base::H => seconds(3600.0 * x),
+            return x / unit.per_ms;
         }
+        // A product would show that decimals are not exact: 1e-9 s is 1.0000000000000002e-6 ms.
+        let x = x * unit.seconds;
+        format!("{x}e3").parse().unwrap_or(x)
     }
 }
 
@@ -73,7 +69,6 @@ impl fmt::Display for Unit {
         if self.count != 1.0 {
             write!(f, "{} ", self.count)?;
         }
-        let words = WORDS.units.iter().find(|(base, _)| *base == self.base).map(|(_, words)| &*words[0]);
-        f.write_str(words.unwrap_or_default())
+        f.write_str(&WORDS.units[self.at].words[0])
     }
 }

@@ -7,16 +7,14 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 /// A unit of time that words name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Base {
-    Ps,
-    Ns,
-    Us,
-    Ms,
-    S,
-    Min,
-    H,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct UnitWords {
+    /// How many are a millisecond; 0 for longer units.
+    pub per_ms: f64,
+    /// How many seconds a longer unit is.
+    pub seconds: f64,
+    pub words: Vec<String>,
 }
 
 /// The lists of `words.toml`, which describes each.
@@ -40,7 +38,7 @@ pub struct Words {
     pub labels: Vec<String>,
     pub counts: Vec<String>,
     /// The units of time.
-    pub units: Vec<(Base, Vec<String>)>,
+    pub units: Vec<UnitWords>,
     pub rates: Vec<String>,
     pub times: Vec<String>,
     pub long_times: Vec<String>,

@@ -15,9 +15,17 @@ pub enum Decimal {
     Comma,
 }
 
-/// What to do where a comma or a point may group digits or begin a fraction.
-pub const HINT: &str = "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > \
-                        NEW.csv` does the same), or --decimal point where a point begins it";
+/// What to do about a number whose comma or point may group digits or begin a fraction: the likely answer first.
+pub fn hint(text: &str) -> &'static str {
+    match text.contains(',') && plain(text, Decimal::Point).is_some() {
+        true => {
+            "give --decimal point where commas group digits, or --decimal comma where a comma begins the fraction"
+        }
+        false => {
+            "give --decimal comma where a comma begins the fraction and points group digits, or --decimal point where a point begins it"
+        }
+    }
+}
 
 /// What to do where numbers are in a notation that import does not read.
 pub const NOTATION_HINT: &str = "write its digits alone (1000 for 1_000 or 1k)";

@@ -111,7 +111,7 @@ impl Texts {
         {
             let expected = "numbers that can be read in one way alone, as each value with a point has three digits behind it and whole \
                             numbers stand beside them";
-            return Some((row, Fault::new(expected, quoted(text), number::HINT)));
+            return Some((row, Fault::new(expected, quoted(text), number::hint(text))));
         }
         let (row, text) = self.odd.first.as_ref().filter(|_| self.numbers.count > 0)?;
         Some((row, odd(text, format!("a number, as in {} other rows", self.numbers.count))))
@@ -150,7 +150,7 @@ impl Texts {
 /// The fault of a text that is of another kind than those around it.
 fn odd(text: &str, expected: String) -> Fault {
     let hint = match text {
-        text if number::is_localized(text) => number::HINT,
+        text if number::is_localized(text) => number::hint(text),
         text if number::is_notation(text) => number::NOTATION_HINT,
         _ => "fix it",
     };

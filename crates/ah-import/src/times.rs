@@ -136,8 +136,8 @@ impl ImportParams {
 
     /// Whether a text stands for a failure, or is a number that does.
     fn is_failed(&self, text: &str) -> bool {
-        let same =
-            |failed: &String| ah_types::number(failed).is_some_and(|x| ah_types::number(text) == Some(x));
+        let number = || ah_types::number(split_unit(text).0);
+        let same = |failed: &String| ah_types::number(failed).is_some_and(|x| number() == Some(x));
         let mut words = self.failed.iter().flatten().filter(|failed| !failed.is_empty());
         words.any(|failed| failed == text || same(failed))
     }
@@ -158,7 +158,7 @@ impl ImportParams {
             "remove this row of names or units, and give --unit; below names in another order, split the file"
                 .to_owned()
         } else if number::is_localized(text) || number::is_localized(split_unit(text).0) {
-            number::HINT.to_owned()
+            number::hint(split_unit(text).0).to_owned()
         } else if text.starts_with(char::is_alphabetic) || number.is_some() {
             let failed = quoted(&format!("--failed={text}"));
             let rounded = match number {

@@ -12,6 +12,7 @@ use crate::contents::{Contents, TableRow, Time};
 use crate::doubts::{self, Deviation};
 use crate::number;
 use crate::params::ImportParams;
+use crate::times::split_unit;
 use crate::words;
 
 /// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
@@ -75,6 +76,7 @@ impl Contents {
         let (most, text) = &self.seen.greatest;
         let others = self.times.iter().filter(|time| time.ms < *most).map(|time| time.ms).fold(0.0, f64::max);
         let count = self.times.iter().filter(|time| time.ms == *most).count();
+        let (text, _) = split_unit(text);
         let is_limit = count > 1 && others > 0.0 && *most >= LIMIT * others;
         is_limit.then(|| {
             format!("{text} is {LIMIT} or more times all other times (rows: {count}): if it stands for a failure or a limit, give --failed={text}")

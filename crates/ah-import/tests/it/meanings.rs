@@ -235,7 +235,7 @@ fn points_that_may_group_digits_are_a_question() {
     let folder = Folder::new();
     let text = "n;way;ns\n100;a;500\n1.000;a;1.500\n2.000;b;700\n";
     let mut params = table(&folder, text, "ns");
-    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "n": expected numbers that can be read in one way alone, as each value with a point has three digits behind it and whole numbers stand beside them, found "1.000"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same), or --decimal point where a point begins it"#);
+    assert_snapshot!(folder.error(&params), @r#"t.csv:3: column "n": expected numbers that can be read in one way alone, as each value with a point has three digits behind it and whole numbers stand beside them, found "1.000"; give --decimal comma where a comma begins the fraction and points group digits, or --decimal point where a point begins it"#);
     params.decimal = Some(Decimal::Comma);
     assert_eq!(rows(&folder, &params), "100,a,0.0005; 1000,a,0.0015; 2000,b,0.0007");
     params.decimal = Some(Decimal::Point);

@@ -354,3 +354,22 @@ fn several_tables_of_other_choices_are_imported_with_a_warning() {
     let said = "inputs share no choices, so nothing compares them: 5 inputs time a, b; 5 inputs time c, d.";
     assert!(warnings.contains(said), "{warnings}");
 }
+
+#[test]
+fn the_likely_meaning_of_a_comma_is_named_first() {
+    let folder = Folder::new();
+    let said = error(&folder, &long(&folder, "n;way;ms\n1;a;5,000\n1;b;9,000\n"));
+    assert!(said.contains("; give --decimal point where commas group digits, or"), "{said}");
+    let said = error(&folder, &long(&folder, "n;way;ms\n1;a;5,25\n1;b;9,000\n"));
+    assert!(said.contains("; give --decimal comma where a comma begins the fraction"), "{said}");
+}
+
+#[test]
+fn a_limit_beside_its_unit_is_a_failure() {
+    let folder = Folder::new();
+    let mut params = long(&folder, "n,way,ms\n1,a,2 ms\n1,b,99999 ms\n2,a,2 ms\n2,b,99999 ms\n");
+    let (_, warnings) = read(&folder, &params);
+    assert!(warnings.contains("give --failed=99999") && !warnings.contains("99999 ms"), "{warnings}");
+    params.failed = Some(names("99999"));
+    assert_eq!(read(&folder, &params).0, "1,a,2; 1,b,inf; 2,a,2; 2,b,inf");
+}

@@ -169,13 +169,13 @@ impl Doubts {
     }
 
     /// A sentence for each column that probably says whether a row is valid, where `fastest` rows are not, or rows without times
-    /// (`untimed`) failed, but for the columns that the user `asked` about. `fastest` has for each input the row with the least time, and
-    /// `inputs` the input of each row.
+    /// (`untimed`) failed, but for the columns that the user `asked` about. `fastest` has for each input the row with the least time;
+    /// `input_of` is the input of a row.
     pub fn validity(
         &self,
         fastest: &[usize],
         untimed: &[usize],
-        inputs: &[u32],
+        input_of: &dyn Fn(usize) -> u32,
         asked: &[&str],
     ) -> Vec<String> {
         let sentences = |watched: &Watched| {
@@ -186,7 +186,7 @@ impl Doubts {
             let winners = watched.bad_rows(fastest, what, |value| is_about && is_bad_state(value));
             let what = "without a time, which count as not measured (rows";
             let failures = watched.bad_rows(untimed, what, |value| is_bad(value));
-            [winners, failures, watched.great_errors(fastest, inputs)].into_iter().flatten()
+            [winners, failures, watched.great_errors(fastest, input_of)].into_iter().flatten()
         };
         let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
         self.columns.values().filter(is_open).flat_map(sentences).collect()
@@ -225,22 +225,22 @@ impl Watched {
     }
 
     /// A sentence about errors of the `fastest` rows that are NaN, or far above the least error on the same input.
-    fn great_errors(&self, fastest: &[usize], inputs: &[u32]) -> Option<String> {
+    fn great_errors(&self, fastest: &[usize], input_of: &dyn Fn(usize) -> u32) -> Option<String> {
         self.errors.iter().find(|error| error.is_finite())?;
         // An exact result beside rounded ones does not make these wrong.
         let mut least: FxHashMap<u32, f64> = FxHashMap::default();
-        for (error, input) in self.errors.iter().zip(inputs).filter(|(error, _)| **error > 0.0) {
-            let least = least.entry(*input).or_insert(*error);
+        for (row, error) in self.errors.iter().enumerate().filter(|(_, error)| **error > 0.0) {
+            let least = least.entry(input_of(row)).or_insert(*error);
             *least = least.min(*error);
         }
-        let error = |row: &usize| Some((*self.errors.get(*row)?, *least.get(inputs.get(*row)?)?));
+        let error = |row: &usize| Some((*self.errors.get(*row)?, *least.get(&input_of(*row))?));
         let is_great = |(error, least): &(f64, f64)| error.is_infinite() || *error > GREAT * least;
         let great = || fastest.iter().filter_map(error).filter(is_great);
         let (most, beside) = great()
             .max_by(|(a, a_beside), (b, b_beside)| a.total_cmp(b).then(b_beside.total_cmp(a_beside)))?;
-        let most = if most.is_finite() { most.to_string() } else { "NaN or infinite".to_owned() };
+        let most = if most.is_finite() { format!("{most:.1e}") } else { "NaN or infinite".to_owned() };
         Some(format!(
-            "column {} is {most} in rows with the least time of their input, and {beside} in others (inputs: {}). If such results are \
+            "column {} is {most} in rows with the least time of their input, and {beside:.1e} in others (inputs: {}). If such results are \
              wrong, give --failed-where {}",
             quoted(&self.name),
             great().count(),

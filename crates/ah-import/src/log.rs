@@ -31,9 +31,11 @@ pub fn write(params: &ImportParams, contents: &Contents) -> Result<Option<String
     if is_joined {
         return Ok(read(std::slice::from_ref(&params.output))?.unconnected());
     }
-    let samples = contents.times.iter().map(|time| (contents.rows[time.row as usize].input, time.choice));
-    let choices: Vec<&String> = contents.choices.iter().collect();
-    Ok(unconnected(&choices, samples).filter(|_| params.tables.len() > 1))
+    let several = Some(&contents.times).filter(|_| params.tables.len() > 1);
+    Ok(several.and_then(|times| {
+        let choices: Vec<&String> = contents.choices.iter().collect();
+        unconnected(&choices, times.iter().map(|time| (contents.rows[time.row as usize].input, time.choice)))
+    }))
 }
 
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Error> {

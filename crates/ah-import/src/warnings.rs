@@ -36,9 +36,9 @@ impl Contents {
         warnings.extend(self.left_out());
         warnings.extend(self.limit());
         warnings.extend(self.odd_values());
-        let inputs: Vec<u32> = self.rows.iter().map(|row| row.input).collect();
+        let input_of = |row: usize| self.rows[row].input;
         let (fastest, untimed) = (self.fastest_rows(), self.rows_without_times());
-        warnings.extend(self.doubts.validity(&fastest, &untimed, &inputs, &asked));
+        warnings.extend(self.doubts.validity(&fastest, &untimed, &input_of, &asked));
         warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
         if let [choice] = &self.roles.choice[..] {
             warnings.extend(doubts::statistics(&self.choices, &choice.name));
@@ -198,18 +198,18 @@ impl Contents {
 
     /// A sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
     fn explained(&self) -> Option<String> {
-        let times: Vec<Time> =
-            self.times.iter().filter(|time| time.ms.is_finite()).take(MOST_COMPARED).copied().collect();
+        let times = &self.times[..self.times.len().min(MOST_COMPARED)];
+        let is_finite = |time: &&Time| time.ms.is_finite();
         // The sum of the logarithms of each pair, and their number.
         let mut sums: FxHashMap<(u32, u32), (f64, u32)> = FxHashMap::default();
-        for time in &times {
+        for time in times.iter().filter(is_finite) {
             let (sum, count) = sums.entry(self.pair(time)).or_default();
             (*sum, *count) = (*sum + ln(time.ms), *count + 1);
         }
         sums.retain(|_, (_, count)| *count > 1);
         let mut deviations = Vec::new();
         for of_list in times.chunk_by(|a, b| (a.row, a.choice) == (b.row, b.choice)) {
-            for (place, time) in (0..).zip(of_list) {
+            for (place, time) in (0..).zip(of_list).filter(|(_, time)| is_finite(time)) {
                 let (input, choice) = self.pair(time);
                 if let Some((sum, count)) = sums.get(&(input, choice)) {
                     let log = ln(time.ms) - sum / f64::from(*count);

@@ -28,7 +28,7 @@ fn numbers_in_another_notation_are_a_question() {
         read(&folder, &params);
     }
     let params = table(&folder, "n,way,ms\n\"1,000\",a,2\n\"2,000\",b,3\n", "ms");
-    assert!(folder.error(&params).contains("give --decimal comma"));
+    assert!(folder.error(&params).contains("--decimal comma"));
     // Names.
     for values in ["fp16,1k", "1x1,3x3", "16_16,32_32", "1.2.3,1.3.0", "1a,1b", "sm_90,sm_80", "4d,3d"] {
         let rows = values.split(',').map(|n| format!("{n},a,2\n")).collect::<String>();
@@ -247,7 +247,7 @@ fn points_that_may_group_digits_are_a_question() {
     }
     let mut params = table(&folder, "n,way,ms\n900,a,5\n\"1,000\",a,\"1,5\"\n", "ms");
     params.output = folder.path("b.txt");
-    assert!(folder.error(&params).contains("give --decimal comma"));
+    assert!(folder.error(&params).contains("--decimal comma"));
     params.decimal = Some(Decimal::Comma);
     assert_eq!(rows(&folder, &params), "900,a,5; 1,a,1.5");
 }
@@ -402,8 +402,8 @@ fn an_error_that_is_no_number_belongs_to_a_wrong_result() {
         let params = table(&folder, &format!("n,way,ms,{column}\n{rows}"), "ms");
         read(&folder, &params).1.into_iter().next().unwrap_or_default()
     };
-    assert_snapshot!(warning("max_abs_err", "NaN", "0.00"), @r#"column "max_abs_err" is NaN or infinite in rows with the least time of their input, and 0.001 in others (inputs: 29). If such results are wrong, give --failed-where 'max_abs_err>LIMIT'"#);
-    assert_snapshot!(warning("mse", "35", "1e-1"), @r#"column "mse" is 35 in rows with the least time of their input, and 0.000000000001 in others (inputs: 29). If such results are wrong, give --failed-where 'mse>LIMIT'"#);
+    assert_snapshot!(warning("max_abs_err", "NaN", "0.00"), @r#"column "max_abs_err" is NaN or infinite in rows with the least time of their input, and 1.0e-3 in others (inputs: 29). If such results are wrong, give --failed-where 'max_abs_err>LIMIT'"#);
+    assert_snapshot!(warning("mse", "35", "1e-1"), @r#"column "mse" is 3.5e1 in rows with the least time of their input, and 1.0e-129 in others (inputs: 29). If such results are wrong, give --failed-where 'mse>LIMIT'"#);
     assert!(warning("Fehler", "17", "0 # ").contains("--failed-where 'Fehler=17'"));
     let mut params = table(&folder, "n,way,ms,err\n1,a,5,0.5\n1,b,1,NaN\n1,c,2,inf\n", "ms");
     params.failed_where = names("err=NaN");

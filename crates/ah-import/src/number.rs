@@ -22,7 +22,7 @@ pub fn hint(text: &str) -> &'static str {
             "give --decimal point where commas group digits, or --decimal comma where a comma begins the fraction"
         }
         false => {
-            "give --decimal comma where a comma begins the fraction and points group digits, or --decimal point where a point begins it"
+            "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same where no commas separate the cells), or --decimal point where a point begins it"
         }
     }
 }

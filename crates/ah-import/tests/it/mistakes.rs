@@ -105,10 +105,10 @@ fn decimal_commas_are_explained() {
     let folder = Folder::new();
     let mut params = folder.table("german.csv", "n;x;choice;ms\n1;0,5;a;1,0\n2;1,5;a;2\n");
     (params.features, params.choice) = (names("n"), names("choice"));
-    assert_snapshot!(folder.error(&params), @r#"german.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "1,0"; give --decimal comma where a comma begins the fraction and points group digits, or --decimal point where a point begins it"#);
+    assert_snapshot!(folder.error(&params), @r#"german.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "1,0"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same where no commas separate the cells), or --decimal point where a point begins it"#);
     params.skip_bad_rows = true;
     params.features = names("n,x");
-    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; give --decimal comma where a comma begins the fraction and points group digits, or --decimal point where a point begins it; or give --categorical with this column if these are names"#);
+    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same where no commas separate the cells), or --decimal point where a point begins it; or give --categorical with this column if these are names"#);
     params.categorical = names("x");
     assert!(folder.log(&params).contains("\n2,\"1,5\",a,2\n"));
 }

@@ -17,7 +17,7 @@ pub fn of(column: &str) -> Named {
     let mut name = column.trim();
     // `per_ms`, `s^-1`, `1/time_ms`, `items (in 1 s)`
     static INVERSE: LazyLock<Regex> = LazyLock::new(|| {
-        let forms = r"^1 ?/|^per[ _-]|(\^|\*\*)-?\d|[_ (]s-1\b|^m?s-1\b|⁻¹|\bin[ _]\d+[ _]";
+        let forms = r"^1 ?/|^per[ _-]|(\^|\*\*)-?\d|[_ (]s-1\b|^m?s-1\b|⁻¹|[ _(]in[ _]\d+[ _]";
         Regex::new(forms).expect("a regular expression")
     });
     if INVERSE.is_match(name) {

@@ -18,25 +18,32 @@ const DETERMINED: f64 = 0.75;
 /// A column that rises or falls with another one over this share of their pairs says the same: `rows` and `columns` of matrices that are
 /// mostly square, `k` and a stride of a matrix that is mostly contiguous (0.78 on mm HF).
 const RISES: f64 = 0.7;
+/// Two numbers name one thing too where they have this share of the pairs of values that shuffled columns have, and the one with fewer
+/// values has a third of them. Shapes of 14 models have 0.11 or 0.12; 0.15 or more on published logs, or 0.10 where one number is
+/// computed from the other.
+pub(super) const FEW_PAIRS: f64 = 0.15;
+const PARTLY_DETERMINED: f64 = 0.3;
+/// Pairs without order rise over 2 square roots of their number; those of a number and one that is computed from it over far more.
+const RISES_BY_CHANCE: f64 = 3.0;
 
-/// Most positive numbers whose ratios are columns: those with the most values.
-const MOST_DIVIDED: usize = 6;
-/// Logarithms of ratios are equal up to this: a factor that two numbers share leaves rounding errors.
-const RATIO_UNIT: f64 = 1e-9;
+/// Most positive numbers that are combined: those with the most values.
+const MOST_COMBINED: usize = 6;
+/// Logarithms of combined numbers are equal up to this: a factor that two numbers share leaves rounding errors.
+const LOGARITHM_UNIT: f64 = 1e-9;
 
-/// A feature, or the logarithm of the ratio of two, on the usable inputs.
+/// A feature, or the logarithm of a combination of two, such as their ratio, on the usable inputs.
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) is_number: bool,
     /// The values; a hash of a category.
     pub(super) values: Vec<f64>,
-    /// The values in an order that no other feature has; the ratio of such values.
+    /// The values in an order that no other feature has; the combination of such values.
     pub(super) shuffled: Vec<f64>,
     /// The values as ranks.
     pub(super) codes: Vec<u64>,
     pub(super) distinct: usize,
-    /// A ratio of more values than one of its numbers is no candidate.
-    most: usize,
+    /// A combination of more values than one of its numbers is no candidate.
+    pub(super) most: usize,
 }
 
 impl Column {
@@ -63,14 +70,22 @@ impl Column {
         Self::new(feature.name.clone(), feature.kind == FeatureKind::Numerical, values, shuffled)
     }
 
-    /// The logarithm of the ratio of two positive numbers.
-    fn ratio(&self, other: &Self) -> Self {
-        let ratio = |(a, b): (&f64, &f64)| ((ln(*a) - ln(*b)) / RATIO_UNIT).round() * RATIO_UNIT + 0.0;
-        let ratios = |a: &[f64], b: &[f64]| a.iter().zip(b).map(ratio).collect();
+    /// The logarithm of the ratio, product, sum or distance of two positive numbers.
+    fn combined(&self, other: &Self, by: Binary) -> Self {
+        let logarithm = |(a, b): (&f64, &f64)| {
+            let logarithm = match by {
+                Binary::Div => ln(*a) - ln(*b),
+                Binary::Mul => ln(*a) + ln(*b),
+                Binary::Add => ln(a + b),
+                _ => ln((a - b).abs()),
+            };
+            (logarithm / LOGARITHM_UNIT).round() * LOGARITHM_UNIT + 0.0
+        };
+        let logarithms = |a: &[f64], b: &[f64]| a.iter().zip(b).map(logarithm).collect();
         let [a, b] = [self, other].map(|column| Expr::Feature(column.name.clone()));
-        let name = Expr::binary(Binary::Div, a, b).to_string();
-        let (values, shuffled) =
-            (ratios(&self.values, &other.values), ratios(&self.shuffled, &other.shuffled));
+        let name = Expr::binary(by, a, b).to_string();
+        let values = logarithms(&self.values, &other.values);
+        let shuffled = logarithms(&self.shuffled, &other.shuffled);
         Self { most: self.distinct.min(other.distinct), ..Self::new(name, true, values, shuffled) }
     }
 
@@ -90,21 +105,45 @@ impl Column {
         self.is_number && other.is_number && is_function && is_monotone
     }
 
-    /// Whether this column and another one determine each other, as the size and the entropy of a file, and neither is
-    /// computed from the other.
+    /// Whether this column and another one name one thing, as the size and the entropy of a file, and neither is computed from
+    /// the other.
     pub(super) fn identifies(&self, other: &Self) -> bool {
-        let mut pairs: Vec<(u64, u64)> =
-            self.codes.iter().copied().zip(other.codes.iter().copied()).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let fewest = self.distinct.min(other.distinct);
-        let second = pairs.iter().map(|pair| pair.1);
-        let longest = longest_rise(second.clone()).max(longest_rise(second.rev())) as f64;
+        let pairs = self.pairs(other);
+        let (fewest, count) = (self.distinct.min(other.distinct), pairs.len() as f64);
         let is_number = self.is_number && other.is_number;
-        fewest >= MANY_VALUES
-            && fewest as f64 >= DETERMINED * pairs.len() as f64
-            && (!is_number || longest < RISES * pairs.len() as f64)
+        let longest = longest_monotone(&pairs) as f64;
+        let is_determined = || fewest as f64 >= DETERMINED * count && (!is_number || longest < RISES * count);
+        let is_rare = || {
+            let shuffled = self.shuffled.iter().zip(&other.shuffled).map(|(a, b)| (a.to_bits(), b.to_bits()));
+            let by_chance = distinct_pairs(shuffled).len() as f64;
+            is_number && longest <= RISES_BY_CHANCE * count.sqrt() && count <= FEW_PAIRS * by_chance
+        };
+        fewest >= MANY_VALUES && fewest as f64 >= PARTLY_DETERMINED * count && (is_determined() || is_rare())
     }
+
+    /// The share of the pairs of values over which this number rises or falls with another one.
+    pub(super) fn rises_with(&self, other: &Self) -> f64 {
+        let pairs = self.pairs(other);
+        longest_monotone(&pairs) as f64 / pairs.len().max(1) as f64
+    }
+
+    /// The pairs of values with another column, sorted.
+    fn pairs(&self, other: &Self) -> Vec<(u64, u64)> {
+        distinct_pairs(self.codes.iter().copied().zip(other.codes.iter().copied()))
+    }
+}
+
+fn distinct_pairs(pairs: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut pairs: Vec<(u64, u64)> = pairs.collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The length of the longest subsequence of these sorted pairs whose second values rise, or fall.
+fn longest_monotone(pairs: &[(u64, u64)]) -> usize {
+    let second = pairs.iter().map(|pair| pair.1);
+    longest_rise(second.clone()).max(longest_rise(second.rev()))
 }
 
 /// The length of the longest subsequence that rises.
@@ -129,13 +168,20 @@ pub(super) fn columns(dataset: &Dataset) -> Vec<Column> {
     columns.filter(|column| column.distinct > 1).collect()
 }
 
-/// The ratios of positive numbers that vary.
-pub(super) fn ratios(columns: &[Column]) -> Vec<Column> {
-    let mut positive: Vec<&Column> = columns.iter().filter(|column| column.is_positive()).collect();
-    positive.sort_by_key(|column| Reverse(column.distinct));
-    positive.truncate(MOST_DIVIDED);
-    let pairs = positive.iter().enumerate().flat_map(|(at, a)| positive[at + 1..].iter().map(|b| a.ratio(b)));
+/// The combinations of two positive numbers that vary.
+pub(super) fn combined(columns: &[Column], by: Binary) -> Vec<Column> {
+    let numbers = most_varied(columns, Column::is_positive);
+    let with = |at: usize| numbers[at + 1..].iter().map(move |other| (at, other));
+    let pairs = (0..numbers.len()).flat_map(with).map(|(at, other)| numbers[at].combined(other, by));
     pairs.filter(|column| column.distinct > 1).collect()
+}
+
+/// The columns of one kind with the most values.
+pub(super) fn most_varied(columns: &[Column], is_kept: impl Fn(&Column) -> bool) -> Vec<&Column> {
+    let mut kept: Vec<&Column> = columns.iter().filter(|column| is_kept(column)).collect();
+    kept.sort_by_key(|column| Reverse(column.distinct));
+    kept.truncate(MOST_COMBINED);
+    kept
 }
 
 /// The columns whose values mostly recur, without those that follow another.

@@ -8,8 +8,14 @@ use crate::data::Shared;
 pub(super) const LEAST_SHARE: f64 = 0.6;
 /// The most groups, as a share of those of shuffled columns. Pairs have half of them, full grids 0.9 to 1.
 pub(super) const MOST_OF_SHUFFLED: f64 = 0.7;
+/// The largest share of the inputs in one cluster. Where more are connected, the reach is as great as the gaps are: lists of all
+/// lengths whose `ascending` is 0 or 1 became two of four clusters.
+pub(super) const MOST_OF_ONE: f64 = 0.25;
+/// Below this many groups a single number is a factor: whoever measured chose its values, and the promise is for these.
+pub(super) const MANY_GROUPS: usize = 20;
 
 /// Groups of the usable inputs, before it is known whether they matter.
+#[derive(Clone)]
 pub(super) struct Candidate {
     pub(super) keys: Vec<u64>,
     pub(super) shared: Shared,

@@ -5,7 +5,10 @@
 //! Sizes are compared on single inputs.
 //!
 //! Columns that determine each other and recur, as `size` and `lines` of a file, name one thing, whatever its times are: of
-//! 24 files none may be slow, and the 25th is. Other candidates recur too: most of their inputs have a fellow, and there are far fewer
+//! 24 files none may be slow, and the 25th is. So do clusters of one or two numbers whose values do not recur, as a size that is measured
+//! again with a little noise, and sums, products, ratios and distances of two numbers that have few values.
+//!
+//! Other candidates recur too: most of their inputs have a fellow, and there are far fewer
 //! groups than in a log whose columns are shuffled, while all combinations of the factors of a grid occur. Such a candidate counts where
 //! the inputs of a group share most of the error of a tree that never saw the group ([`evidence`]).
 //!
@@ -20,12 +23,13 @@ mod nearness;
 mod stretches;
 
 use ah_model::DerivedFeature;
+use ah_model::expr::Binary;
 
-use by_columns::{entity, sets};
-use column::{Column, MANY_VALUES, columns, ratios, recurring};
+use by_columns::{entity, in_common, sets};
+use column::{Column, MANY_VALUES, columns, combined, recurring};
 use evidence::{COMMON, COMMON_OF_RATIOS, Evidence};
-use groups::Candidate;
-use nearness::near;
+use groups::{Candidate, MANY_GROUPS, sizes_of};
+use nearness::{measured_again, near};
 use stretches::stretches;
 
 use crate::data::{Costs, Dataset, Groups, Shared};
@@ -33,8 +37,6 @@ use crate::data::{Costs, Dataset, Groups, Shared};
 /// It errs this many times as much on the groups of a coarser set of columns: fellows of the finer groups gave the answer away. Of
 /// shapes in two types and five batch sizes, two groups of one shape are rarely in one fold.
 const MORE_BY_COARSER: f64 = 1.2;
-/// Below this many independent groups a single column is a factor: whoever measured chose its values, and the promise is for these.
-const LEAST_OF_COLUMN: f64 = 20.0;
 
 /// The dependence that a log shows.
 #[derive(Clone, Debug, Default)]
@@ -45,18 +47,18 @@ pub struct Dependence {
     pub factor: Option<String>,
 }
 
-/// Finds the dependence of a dataset's inputs: columns that determine each other; else the finest set of columns that counts, unless a
-/// tree errs much more on the groups of a coarser one; else clusters; or stretches of the log where these are fewer.
+/// Finds the dependence of a dataset's inputs: things that the columns name, whatever their times are; the finest set of columns, or else
+/// the clusters, on which a tree errs much more; and stretches of the log. Of these it takes the fewest groups.
 pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
     let costs = Costs::new(&dataset.table, None).saturated();
     let columns = columns(dataset);
-    let ratios = ratios(&columns);
+    let ratios = combined(&columns, Binary::Div);
     let mut factor = None;
     let mut counted = |candidate: Candidate, dataset: &Dataset, least: f64| {
         let evidence = Evidence::new(dataset, &costs, &candidate.keys, seed);
         match &candidate.shared {
             _ if !evidence.counts(least) => None,
-            Shared::Columns(names) if names.len() == 1 && evidence.independent < LEAST_OF_COLUMN => {
+            Shared::Columns(names) if names.len() == 1 && evidence.independent < MANY_GROUPS as f64 => {
                 factor = columns.iter().find(|column| column.name == names[0]);
                 None
             }
@@ -82,13 +84,17 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
     let [of_features, of_ratios] = [&columns, &ratios].map(|columns| recurring(columns));
     let all_ratios: Vec<&Column> = ratios.iter().collect();
     let others = columns.iter().filter(|column| !column.is_positive() && !ratios.is_empty());
-    let by_features = entity(&of_features)
+    let named = entity(&of_features).or_else(|| in_common(&columns));
+    let clusters = if named.is_none() { measured_again(&columns) } else { Vec::new() };
+    let things = clusters.first().map(|found| (sizes_of(&found.keys).independent(1.0), found.clone()));
+    let by_errors = by_errors(clusters.into_iter().skip(1).collect(), &[])
         .or_else(|| by_errors(sets(of_features.clone(), columns.len() == 1), &[]))
         .or_else(|| by_errors(sets(of_ratios.clone(), false), &of_ratios))
         .or_else(|| by_errors(Vec::from_iter(near(columns.iter().collect(), 2)), &[]))
         .or_else(|| by_errors(Vec::from_iter(near(ratios.iter().chain(others).collect(), 1)), &all_ratios));
     let by_time = stretches(dataset, &costs, &columns, seed);
-    let fewest = by_features.into_iter().chain(by_time).min_by(|a, b| a.0.total_cmp(&b.0));
+    let found = named.into_iter().chain(things).chain(by_errors).chain(by_time);
+    let fewest = found.min_by(|a, b| a.0.total_cmp(&b.0));
     let groups = fewest.map(|(_, Candidate { keys, shared })| {
         let mut of_table = vec![u64::MAX; dataset.table.inputs.len()];
         dataset.usable.iter().zip(keys).for_each(|(&input, key)| of_table[input as usize] = key);
@@ -108,7 +114,6 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
 mod tests {
     use std::fmt::Write as _;
 
-    use super::groups::sizes_of;
     use super::*;
     use crate::params::Params;
 
@@ -245,7 +250,7 @@ mod tests {
         };
         let found = dependence(&["a", "b", "c"], 1200, run).groups.unwrap();
         let count = sizes_of(&found.keys).groups;
-        assert!(Some(found.shared) == named(&["a / b", "a / c", "b / c"]) && count == 100, "{count}");
+        assert!(Some(found.shared) == named(&["a / b"]) && count == 100, "{count}");
     }
 
     #[test]
@@ -291,6 +296,54 @@ mod tests {
         };
         let found = dependence(&["length", "share"], 800, input);
         assert!(found.groups.is_none(), "{:?}", found.groups.map(|groups| groups.shared));
+    }
+
+    /// 40 things whose two numbers are measured again, beside a free level. None of them is slow.
+    #[test]
+    fn things_that_are_measured_again_are_groups_where_none_is_slow() {
+        for (noise, columns) in [(0.003, 2), (0.03, 2), (0.1, 2), (0.002, 1)] {
+            let input = |at: usize| {
+                let value = |of: u64| {
+                    let again = 2.0 * (0..3).map(|part| random(at, 10 * of + part)).sum::<f64>() - 3.0;
+                    (7.0 * random(at % 40, of) + noise * again).exp()
+                };
+                let mut values: Vec<f64> = (1..=columns).map(value).collect();
+                values.push((20.0 * random(at, 5)).ceil());
+                (values, 0.7)
+            };
+            let names = &["a", "b", "level"][2 - columns as usize..];
+            let groups = dependence(names, 1200, input).groups.unwrap();
+            let independent = sizes_of(&groups.keys).independent(1.0);
+            assert!(groups.shared == Shared::Nearness && independent < 50.0, "{noise} {independent}");
+        }
+        // Independent inputs, also where one number follows another one in part.
+        let along = |at: usize| {
+            let length = (7.0 * random(at, 1)).exp();
+            let stride = if at.is_multiple_of(2) { length } else { (7.0 * random(at, 2)).exp() };
+            (vec![length.ceil(), stride.ceil(), random(at, 3), (20.0 * random(at, 5)).ceil()], 0.7)
+        };
+        assert!(dependence(&["length", "stride", "c", "level"], 1200, along).groups.is_none());
+    }
+
+    #[test]
+    fn parts_of_few_totals_are_groups() {
+        let parts = |at: usize| {
+            let total = 100.0 + 9000.0 * random(at / 40, 1);
+            (vec![total * random(at, 2), total - total * random(at, 2)], 0.7)
+        };
+        assert_eq!(
+            dependence(&["left", "right"], 1200, parts).groups.map(|groups| groups.shared),
+            named(&["left + right"])
+        );
+        // Pairs of numbers of 14 models, each at 14 sizes.
+        let layer = |at: usize| {
+            let hidden = 128.0 * (8.0 + 56.0 * random(at / 56, 1)).floor();
+            let wide = 64.0 * (hidden / 64.0 * (2.5 + 1.5 * random(at / 56, 2))).floor();
+            let shapes = [[3.0 * hidden, hidden], [hidden, hidden], [2.0 * wide, hidden], [hidden, wide]];
+            ([&shapes[at / 14 % 4][..], &[f64::from(1 << (at % 14))]].concat(), 0.8)
+        };
+        let found = dependence(&["n", "k", "m"], 784, layer);
+        assert_eq!(found.groups.map(|groups| groups.shared), named(&["n", "k"]));
     }
 
     #[test]

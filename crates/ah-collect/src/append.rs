@@ -42,14 +42,9 @@ impl Appender {
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), Error> {
         let path = &options.output;
-        let opened = LogWriter::open(
-            path,
-            &metadata(options, worker),
-            &worker.schema,
-            None,
-            "write to another file (-o)",
-        );
-        let (mut log, torn_line) = opened?;
+        let metadata = metadata(options, worker);
+        let (mut log, torn_line) =
+            LogWriter::open(path, &metadata, &worker.schema, None, "write to another file (-o)")?;
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         lock_for_run(path, &outcomes.file)?;
@@ -170,7 +165,7 @@ fn metadata(options: &Options, worker: &Worker) -> Metadata {
         decision_ns,
         collected: Some(true),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
-        commands_hash: experiment.commands_hash.clone(),
+        commands_hash: worker.description.commands_hash.clone(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
         ..Collection::default()
     };

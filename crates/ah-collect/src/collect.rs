@@ -62,8 +62,8 @@ pub(crate) fn collect(
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
-        is_known_to_work: done > 0,
-        fallback: FallbackWatch::of(first, done > 0),
+        resumes: done > 0,
+        fallback: FallbackWatch::of(first),
     };
     let start = Instant::now();
     let run_ends = options.max_seconds.map(|limit| start + limit);
@@ -111,8 +111,8 @@ struct Record {
     undefined: BTreeSet<String>,
     failed: Vec<MeasuredInput>,
     skipped_in_a_row: u32,
-    /// Whether an input had a time, in this run or before.
-    is_known_to_work: bool,
+    /// Whether an earlier run measured an input.
+    resumes: bool,
     /// `None` if the decision names none.
     fallback: Option<FallbackWatch>,
 }
@@ -122,37 +122,35 @@ struct FallbackWatch {
     choice: ChoiceId,
     /// Whether it had an outcome on some input of this run.
     is_measured: bool,
-    /// Whether a failure is an outcome: only of a fallback that works elsewhere.
-    may_fail: bool,
     /// The last inputs in a row without an outcome.
     unmeasured_in_a_row: u32,
     reason: String,
 }
 
 impl FallbackWatch {
-    fn of(worker: &Worker, may_fail: bool) -> Option<Self> {
+    fn of(worker: &Worker) -> Option<Self> {
         let choices = &worker.experiment.choices;
         let name = worker.experiment.optimization.fallback_among(choices)?;
         let position = choices.iter().position(|choice| choice == name)?;
         let choice = ChoiceId(u32::try_from(position).ok()?);
-        Some(Self { choice, is_measured: false, may_fail, unmeasured_in_a_row: 0, reason: String::new() })
+        Some(Self { choice, is_measured: false, unmeasured_in_a_row: 0, reason: String::new() })
     }
 
-    fn note(&mut self, measurement: &Measurement) {
-        match measurement.outcomes.get(self.choice.index()) {
-            Some(Err(Failure::Unmeasured(reason))) => self.note_unmeasured(reason),
-            Some(Err(Failure::Failed(reason))) if !self.may_fail => self.note_unmeasured(reason),
+    /// Notes an input. Its failure is an outcome only if the fallback works elsewhere, in this run or before.
+    fn note(&mut self, measurement: &Measurement, worked_before: bool) {
+        let works = worked_before || self.is_measured;
+        match &measurement.outcomes[self.choice.index()] {
+            Err(failure)
+                if matches!((failure, works), (Failure::Unmeasured(_), _) | (Failure::Failed(_), false)) =>
+            {
+                self.unmeasured_in_a_row += 1;
+                failure.reason().clone_into(&mut self.reason);
+            }
             _ => {
                 self.is_measured = true;
-                self.may_fail = true;
                 self.unmeasured_in_a_row = 0;
             }
         }
-    }
-
-    fn note_unmeasured(&mut self, reason: &str) {
-        self.unmeasured_in_a_row += 1;
-        reason.clone_into(&mut self.reason);
     }
 
     /// Fails if the fallback was not measured on so many inputs in a row.
@@ -205,9 +203,8 @@ impl Record {
         }
         match &input.result {
             Ok(measurement) if !measurement.is_skipped() => {
-                self.is_known_to_work = true;
                 self.skipped_in_a_row = 0;
-                self.fallback.iter_mut().for_each(|fallback| fallback.note(measurement));
+                self.fallback.iter_mut().for_each(|fallback| fallback.note(measurement, self.resumes));
                 self.append_failed()?;
                 self.append(&input)?;
                 self.fallback.as_ref().map_or(Ok(()), |fallback| {
@@ -234,7 +231,7 @@ impl Record {
     /// # Errors
     /// Every input failed, and nothing is known to work; the fallback was measured on no input.
     fn end(&mut self) -> Result<(), Error> {
-        if !self.failed.is_empty() && !self.is_known_to_work {
+        if !self.failed.is_empty() && !self.resumes && self.summary.measured == 0 {
             let failed = count(self.failed.len() as u64, "input");
             return Err(Error::TooLittle(format!(
                 "nothing has a time, and nothing is recorded: {failed} failed; the first one: {}",

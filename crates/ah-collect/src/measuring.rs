@@ -50,10 +50,8 @@ pub(crate) fn measure_inputs(
             })?;
         }
         drop(send);
-        let result = receive.iter().try_for_each(|input| match input {
-            Ok(input) => each(input),
-            Err(e) => Err(Error::Device(format!("no input can be drawn: {}", Failure::reason(&e)))),
-        });
+        let no_input = |e: Failure| Error::Device(format!("no input can be drawn: {}", e.reason()));
+        let result = receive.iter().try_for_each(|input| each(input.map_err(no_input)?));
         abort.store(true, Ordering::Relaxed);
         result
     })

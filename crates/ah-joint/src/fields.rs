@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use ah_model::{FieldValue, fields};
 
+use crate::levels::ranks;
+
 /// Whether at least half of these choices have fields.
 pub fn are_common(choices: &[String]) -> bool {
     2 * choices.iter().filter(|name| fields(name).is_some_and(|all| !all.is_empty())).count() >= choices.len()
@@ -45,9 +47,8 @@ fn text_ranks(values: &[Option<FieldValue>], effects: &[f64]) -> Option<BTreeMap
             *count += 1.0;
         }
     }
-    let mut order: Vec<(String, f64)> = sums.into_iter().map(|(value, (sum, n))| (value, sum / n)).collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    Some(order.into_iter().enumerate().map(|(rank, (value, _))| (value, rank as f64)).collect())
+    let means: Vec<f64> = sums.values().map(|(sum, count)| sum / count).collect();
+    Some(sums.into_keys().zip(ranks(&means)).collect())
 }
 
 #[cfg(test)]

@@ -39,3 +39,12 @@ fn means(
     }
     sums.into_iter().map(|(sum, count)| sum / count.max(1.0)).collect()
 }
+
+/// The rank of each effect; of equal ones, the first is less.
+pub fn ranks(effects: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..effects.len()).collect();
+    order.sort_by(|&a, &b| effects[a].total_cmp(&effects[b]).then(a.cmp(&b)));
+    let mut ranks = vec![0.0; effects.len()];
+    order.iter().enumerate().for_each(|(rank, &at)| ranks[at] = rank as f64);
+    ranks
+}

@@ -6,7 +6,7 @@ use ah_types::random;
 use crate::boost::BoostedTree;
 use crate::columns::{Coding, Numbers};
 use crate::fields;
-use crate::levels::{Timing, effects};
+use crate::levels::{Timing, effects, ranks};
 use crate::numbers::numbers;
 use crate::rows::{Coded, boosting, thinned, weight};
 use crate::tilings;
@@ -99,13 +99,4 @@ impl JointModel {
         let ranks = self.numbers.fields.last().map_or(&[][..], Vec::as_slice);
         (0..).map(ChoiceId).zip(ranks).filter(|(_, rank)| **rank < most as f64).map(|(id, _)| id).collect()
     }
-}
-
-/// The rank of each choice by its effect.
-fn ranks(effects: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..effects.len()).collect();
-    order.sort_by(|&a, &b| effects[a].total_cmp(&effects[b]).then(a.cmp(&b)));
-    let mut ranks = vec![0.0; effects.len()];
-    order.iter().enumerate().for_each(|(rank, &choice)| ranks[choice] = rank as f64);
-    ranks
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ah_cli::{exit, stdout};
+use ah_measure::protocol::Description;
 use ah_measure::{Experiment, Failure, Measurement, interval::median_interval, sampling::Seed};
 use ah_model::{Context, Error};
 use ah_types::{Outcome, TimingPolicy};
@@ -64,7 +65,7 @@ impl CheckWorkerFlags {
         for context in contexts.iter().take(2) {
             let measured = worker.measure(context, Seed(0, 0), &policy);
             let about = |text| format!("input {context}: {text}");
-            found.push(plausible(measured, &worker.experiment).map(about).map_err(about));
+            found.push(plausible(measured, &worker.description).map(about).map_err(about));
         }
         let (ends, seconds) = (worker.ends_with_its_input(self.hang_seconds), self.hang_seconds);
         let goes_on = || format!("end: it goes on {seconds:?} after its standard input ended");
@@ -83,9 +84,9 @@ impl CheckWorkerFlags {
 const MOST_NOISE: f64 = 50.0;
 
 /// The number of choices that were timed, or the fault: a choice that failed, samples that no clock gives.
-fn plausible(measured: Result<Measurement, Failure>, experiment: &Experiment) -> Result<String, String> {
+fn plausible(measured: Result<Measurement, Failure>, described: &Description) -> Result<String, String> {
     let measured = measured.map_err(|failure| failure.to_string())?;
-    let Experiment { choices, simulated, .. } = experiment;
+    let Description { choices, simulated, .. } = described;
     let doubt = |(name, outcome): (&String, &Outcome)| match outcome {
         Ok(feedback) if !simulated => {
             let (low, high) = median_interval(feedback)?;

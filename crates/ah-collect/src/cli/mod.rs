@@ -20,9 +20,9 @@ use crate::units::seconds;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
+pub(crate) use program::Program;
 #[cfg(feature = "kernels")]
 pub(crate) use program::{LIMIT, listing, listing_of};
-pub(crate) use program::{NoFlags, Program};
 
 #[derive(Debug, clap::Parser)]
 #[command(
@@ -81,20 +81,12 @@ pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str)
 
 fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, Error> {
     match mode {
-        Mode::Collect(flags) => flags.run(program),
-        Mode::List { source } => {
-            stdout(&program.list(&source)?)?;
-            Ok(exit::SUCCESS)
-        }
-        Mode::CheckWorker(flags) => flags.run(),
-        Mode::Serve { source, hang_seconds } => {
-            // An error here means that the collector is gone: nobody would read a message.
-            let _ = program.serve(source, hang_seconds);
-            Ok(exit::SUCCESS)
-        }
-        Mode::Guard => {
-            process_group::guard();
-            Ok(exit::SUCCESS)
-        }
+        Mode::Collect(flags) => return flags.run(program),
+        Mode::CheckWorker(flags) => return flags.run(),
+        Mode::List { source } => stdout(&program.list(&source)?)?,
+        // An error here means that the collector is gone: nobody would read a message.
+        Mode::Serve { source, hang_seconds } => _ = program.serve(source, hang_seconds),
+        Mode::Guard => process_group::guard(),
     }
+    Ok(exit::SUCCESS)
 }

@@ -39,10 +39,6 @@ pub(crate) trait Program {
     }
 }
 
-/// The flags of a program that measures one thing.
-#[derive(Debug, clap::Args)]
-pub(crate) struct NoFlags {}
-
 /// The lines of `list` about a worker.
 pub(crate) fn listing_of(worker: &Worker) -> String {
     let Experiment { optimization, choices, device, .. } = &worker.experiment;

@@ -141,7 +141,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         if optimization.features.is_empty() {
             mistakes.push("it has no feature".to_owned());
         }
-        mistakes.extend(check_choices(choices).err());
+        mistakes.extend(check_choices(choices.iter()).err());
         if matches!(self.functions.check, Check::Agreement(_))
             && choices.first().is_some_and(|first| optimization.eligible.contains_key(first))
         {

@@ -135,12 +135,10 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
     }
 
     fn accepts(&self, _: &Context) -> Result<(), String> {
-        match self.functions.draw_like {
-            Some(_) => Ok(()),
-            None => {
-                Err("its inputs are drawn; give it input_like(...) to make one with these features".into())
-            }
+        if self.functions.draw_like.is_some() {
+            return Ok(());
         }
+        Err("its inputs are drawn; give it input_like(...) to make one with these features".to_owned())
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input<T>, Failure> {

@@ -10,7 +10,7 @@ use ah_measure::Experiment;
 
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
-use crate::cli::{self, NoFlags, Program};
+use crate::cli::{self, Program};
 use crate::worker::{self, Named, Worker};
 
 impl<T: Clone + Send + 'static> Decision<T> {
@@ -37,9 +37,9 @@ struct Functional<T> {
 }
 
 impl<T: Clone + Send + 'static> Program for Functional<T> {
-    type Flags = NoFlags;
+    type Flags = ();
 
-    fn workers(&self, _: &NoFlags, limit: Duration) -> Result<Vec<Worker>, Error> {
+    fn workers(&self, (): &(), limit: Duration) -> Result<Vec<Worker>, Error> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
@@ -47,7 +47,7 @@ impl<T: Clone + Send + 'static> Program for Functional<T> {
         Ok(vec![Worker::start(worker::command()?, limit, named, true)?])
     }
 
-    fn serve(&self, _: NoFlags, _: Duration) -> std::io::Result<()> {
+    fn serve(&self, (): (), _: Duration) -> std::io::Result<()> {
         let runner = FunctionRunner::new(self.experiment.clone(), Arc::clone(&self.functions));
         ah_measure::serve(Ok::<_, String>(runner))
     }

@@ -178,7 +178,7 @@ impl Plan {
 
     /// Has the worker compile what `input` and those after it need, once for all devices: one compiles at a time.
     pub fn compile(&self, worker: &mut Worker, input: &PlannedInput) {
-        if !worker.experiment.compiles_ahead || input.flaw.is_some() {
+        if !worker.can("compile") || input.flaw.is_some() {
             return;
         }
         let mut compiled = lock(&self.compiled);

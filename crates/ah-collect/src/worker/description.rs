@@ -41,15 +41,7 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
     let stated = std::mem::take(&mut optimization.feature_ms);
     optimization.feature_ms = described.feature_ms.clone().into_iter().chain(stated).collect();
     let device = described.device.clone().unwrap_or_else(this_cpu);
-    let draws = described.inputs.is_empty() && described.can.contains("draw");
-    Ok(Experiment {
-        inputs: (!draws).then(|| described.inputs.clone()),
-        simulated: described.simulated,
-        threads: described.threads.max(1),
-        commands_hash: described.commands_hash.clone(),
-        compiles_ahead: described.can.contains("compile"),
-        ..Experiment::new(optimization, device, described.choices.clone(), described.timing)
-    })
+    Ok(Experiment::new(optimization, device, described.choices.clone(), described.timing))
 }
 
 /// A field that differs between the descriptions of two processes of one worker. Times that it measures may differ.
@@ -68,7 +60,7 @@ pub fn difference(before: &Description, now: &Description) -> Option<String> {
 /// Checks the choices and the times that a worker describes.
 fn check(described: &Description) -> Result<(), String> {
     let Description { choices, fallback, eligible, features, feature_ms, decision_ns, .. } = described;
-    check_choices(choices)?;
+    check_choices(choices.iter())?;
     if let Some(choice) = choices.iter().find(|choice| !is_name(choice)) {
         return Err(format!("the choice {choice:?}: expected a name of one line"));
     }
@@ -91,12 +83,12 @@ fn check(described: &Description) -> Result<(), String> {
 }
 
 /// Checks that there are several choices, and each once.
-pub fn check_choices(choices: &[String]) -> Result<(), String> {
+pub fn check_choices<'a>(mut choices: impl ExactSizeIterator<Item = &'a String>) -> Result<(), String> {
     if !(2..=MOST_CHOICES).contains(&choices.len()) {
         return Err(format!("expected 2 to {MOST_CHOICES} choices, found {}", choices.len()));
     }
     let mut seen = HashSet::new();
-    let twice = choices.iter().find(|choice| !seen.insert(*choice));
+    let twice = choices.find(|choice| !seen.insert(*choice));
     twice.map_or(Ok(()), |choice| Err(format!("the choice {choice:?} is there twice")))
 }
 

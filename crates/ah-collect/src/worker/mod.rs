@@ -150,7 +150,7 @@ impl Worker {
     }
 
     /// Whether it knows a request that a worker may know.
-    fn can(&self, request: &str) -> bool {
+    pub fn can(&self, request: &str) -> bool {
         self.description.can.contains(request)
     }
 
@@ -160,7 +160,8 @@ impl Worker {
     /// [`Failure::Skipped`] if the worker refuses this input, [`Failure::Failed`] if it died on it; any other failure, or
     /// [`Failure::DeviceLost`], concerns all inputs.
     pub fn draw(&mut self, seed: Seed) -> Result<Context, Failure> {
-        if let Some(inputs) = &self.experiment.inputs {
+        let inputs = &self.description.inputs;
+        if !inputs.is_empty() || !self.can("draw") {
             let drawn = draws::draw(&self.experiment.optimization, inputs, &mut seed.rng());
             return drawn.map_err(Failure::DeviceLost);
         }
@@ -183,7 +184,7 @@ impl Worker {
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
     pub fn compile<'a>(&mut self, contexts: impl Iterator<Item = &'a Context>) {
-        if !self.experiment.compiles_ahead {
+        if !self.can("compile") {
             return;
         }
         let contexts = contexts.map(WireContext::from).collect();
@@ -392,20 +393,18 @@ fn open(start: &mut Start) -> Result<(Process, Description), Failure> {
     let patience = Patience { limit: START, ..Patience::default() };
     let answer = answered(process.ask(Request::Describe { protocol: VERSION }, &patience))
         .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
-    match answer.rest.get("protocol").unwrap_or(&Value::Null) {
-        version if *version == VERSION => {
-            // Each field has a default. A mistake names its field.
-            for (key, value) in &answer.rest {
-                let alone = serde_json::from_value::<Description>(json!({ key: value }));
-                alone.map_err(|e| Failure::failed(format!("{key}: {e}")))?;
-            }
-            let description = serde_json::from_value(answer.rest.into()).map_err(Failure::failed)?;
-            Ok((process, description))
-        }
-        version => {
-            Err(Failure::failed(format!("it speaks version {version} of the protocol, expected {VERSION}")))
-        }
+    let version = answer.rest.get("protocol").unwrap_or(&Value::Null);
+    if *version != VERSION {
+        let mistake = format!("it speaks version {version} of the protocol, expected {VERSION}");
+        return Err(Failure::Failed(mistake));
     }
+    // Each field has a default. A mistake names its field.
+    for (key, value) in &answer.rest {
+        let alone = serde_json::from_value::<Description>(json!({ key: value }));
+        alone.map_err(|e| Failure::failed(format!("{key}: {e}")))?;
+    }
+    let description = serde_json::from_value(answer.rest.into()).map_err(Failure::failed)?;
+    Ok((process, description))
 }
 
 impl Drop for Worker {
@@ -439,8 +438,8 @@ impl Bench for Worker {
     fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
         let cell = |cell: &Cell| WireCell { burst: Some(cell.burst), ..self.cell(cell.choice) };
         let cells: Vec<WireCell> = cells.iter().map(cell).collect();
-        let simulated = self.experiment.simulated;
-        let most = CLOCKS_DIFFER * f64::from(self.experiment.threads);
+        let simulated = self.description.simulated;
+        let most = CLOCKS_DIFFER * f64::from(self.description.threads.max(1));
         let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
             let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
             let times = answer.times(samples).map_err(Failure::Failed)?;

@@ -8,7 +8,6 @@ use cudarc::cublas::{CudaBlas, result, sys};
 use super::arena::Allocation;
 use super::device::Gpu;
 use super::error::CudaError;
-use super::library::Library;
 use super::product::{Matrix, Product};
 
 /// PyTorch's workspace for cuBLAS: 32 MiB on Hopper, 8.125 MiB before
@@ -25,7 +24,6 @@ pub(crate) struct Cublas {
 
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
-        Library::Cublas.require()?;
         let bytes = if gpu.identity.capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
         let blas = CudaBlas::new(Arc::clone(&gpu.stream)).map_err(CudaError::blas("open cuBLAS"))?;

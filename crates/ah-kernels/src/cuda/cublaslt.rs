@@ -11,7 +11,6 @@ use super::arena::Allocation;
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
-use super::library::Library;
 use super::owned::Owned;
 use super::product::{Matrix, Product};
 
@@ -22,37 +21,32 @@ const PROPOSALS: usize = 6;
 
 type Attribute = sys::cublasLtMatmulAlgoConfigAttributes_t;
 
-/// The attributes of an algorithm, in the order of [`NAMES`].
+/// The attributes of an algorithm, in the order of [`ATTRIBUTES`].
 ///
 /// The numbers of tiles, stages and clusters are cuBLASLt's (`cublasLtMatmulTile_t`, …).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Algorithm([u32; 9]);
 
-const NAMES: [&str; 9] =
-    ["ALGO", "TILE", "STAGES", "SPLIT-K", "REDUCTION", "SWIZZLE", "CUSTOM", "INNER", "CLUSTER"];
-const ATTRIBUTES: [Attribute; 9] = [
-    Attribute::CUBLASLT_ALGO_CONFIG_ID,
-    Attribute::CUBLASLT_ALGO_CONFIG_TILE_ID,
-    Attribute::CUBLASLT_ALGO_CONFIG_STAGES_ID,
-    Attribute::CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
-    Attribute::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
-    Attribute::CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING,
-    Attribute::CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
-    Attribute::CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID,
-    Attribute::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+/// The name, the key and the bytes of each attribute.
+const ATTRIBUTES: [(&str, Attribute, usize); 9] = [
+    ("ALGO", Attribute::CUBLASLT_ALGO_CONFIG_ID, 4),
+    ("TILE", Attribute::CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
+    ("STAGES", Attribute::CUBLASLT_ALGO_CONFIG_STAGES_ID, 4),
+    ("SPLIT-K", Attribute::CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
+    ("REDUCTION", Attribute::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4),
+    ("SWIZZLE", Attribute::CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4),
+    ("CUSTOM", Attribute::CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4),
+    ("INNER", Attribute::CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2),
+    ("CLUSTER", Attribute::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
 ];
-
-/// The last two have 16 bits, all others 32.
-fn width(index: usize) -> usize {
-    if index >= 7 { 2 } else { 4 }
-}
 
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cublaslt")?;
         // A split-K of −1 means that the algorithm decides (stream-K), so all are printed as signed
         // numbers.
-        NAMES.iter().zip(self.0).try_for_each(|(name, value)| write!(f, "_{name}={}", value as i32))
+        let mut all = ATTRIBUTES.iter().zip(self.0);
+        all.try_for_each(|((name, ..), value)| write!(f, "_{name}={}", value as i32))
     }
 }
 
@@ -74,7 +68,6 @@ pub(crate) struct PlannedProduct {
 
 impl CublasLt {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
-        Library::CublasLt.require()?;
         let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
         let handle = result::create_handle().map_err(lt("open cuBLASLt"))?;
         // SAFETY: the handle is new, and this is its destructor.
@@ -109,10 +102,9 @@ impl CublasLt {
             .result()
             .and_then(|()| {
                 // The first attribute is the algorithm itself, which the call above set.
-                (1..ATTRIBUTES.len()).try_for_each(|i| {
-                    let value = (&raw const algorithm.0[i]).cast::<c_void>();
-                    sys::cublasLtMatmulAlgoConfigSetAttribute(&mut algo, ATTRIBUTES[i], value, width(i))
-                        .result()
+                ATTRIBUTES.iter().zip(&algorithm.0).skip(1).try_for_each(|((_, key, bytes), value)| {
+                    let value = (&raw const *value).cast();
+                    sys::cublasLtMatmulAlgoConfigSetAttribute(&mut algo, *key, value, *bytes).result()
                 })
             })
             .and_then(|()| {
@@ -244,14 +236,12 @@ fn shapes() -> impl Iterator<Item = ([u64; 3], [bool; 2])> {
 
 fn attributes(algo: &sys::cublasLtMatmulAlgo_t) -> Option<Algorithm> {
     let mut values = [0_u32; 9];
-    for (i, value) in values.iter_mut().enumerate() {
+    for ((_, key, bytes), value) in ATTRIBUTES.into_iter().zip(&mut values) {
         let mut written = 0;
-        let to = (&raw mut *value).cast::<c_void>();
+        let to = (&raw mut *value).cast();
         // SAFETY: `value` has room for the requested bytes (little-endian, so two bytes are enough for 16
         // bits).
-        let got = unsafe {
-            sys::cublasLtMatmulAlgoConfigGetAttribute(algo, ATTRIBUTES[i], to, width(i), &mut written)
-        };
+        let got = unsafe { sys::cublasLtMatmulAlgoConfigGetAttribute(algo, key, to, bytes, &mut written) };
         got.result().ok()?;
     }
     Some(Algorithm(values))

@@ -76,7 +76,12 @@ impl Gpu {
             small(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
         let compiler = Compiler::new(capability)?;
-        let supported = driver_supports()?;
+        let mut driver = 0;
+        // SAFETY: `driver` is a valid place to write to.
+        unsafe { sys::cuDriverGetVersion(&mut driver) }
+            .result()
+            .map_err(CudaError::driver("ask the driver"))?;
+        let supported = (driver / 1000, driver % 1000 / 10);
         let (major, minor) = compiler.version;
         // Machine code runs under any driver of the same major version.
         if supported.0 < major {
@@ -118,6 +123,11 @@ impl Gpu {
     /// The device, for logs.
     pub(crate) fn device(&self) -> Device {
         Device::Cuda(self.identity.clone())
+    }
+
+    /// A grid of blocks of 256 threads that fills the device.
+    pub(super) fn grid(&self) -> Grid {
+        Grid::of(self.identity.multiprocessors as usize * 8, 256)
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {
@@ -219,12 +229,4 @@ impl Gpu {
     pub(crate) fn wait(&self) -> Result<(), CudaError> {
         self.stream.synchronize().map_err(CudaError::driver("run"))
     }
-}
-
-/// The CUDA version that the driver supports.
-fn driver_supports() -> Result<(i32, i32), CudaError> {
-    let mut version = 0;
-    // SAFETY: `version` is a valid place to write to.
-    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(CudaError::driver("ask the driver"))?;
-    Ok((version / 1000, version % 1000 / 10))
 }

@@ -42,46 +42,37 @@ impl CudaError {
     pub(crate) fn blas(doing: &'static str) -> impl Fn(CublasError) -> Self {
         move |e| Self::Blas { doing, status: e.0 }
     }
-
-    pub(crate) fn out_of_memory(&self) -> bool {
-        use cudarc::cublaslt::sys::cublasStatus_t as Lt;
-        matches!(
-            self,
-            Self::Driver { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY, .. }
-                | Self::Blas { status: cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED, .. }
-                | Self::BlasLt { status: Lt::CUBLAS_STATUS_ALLOC_FAILED, .. }
-        )
-    }
-
-    /// Whether the context answers every further call with the same error.
-    fn is_sticky(&self) -> bool {
-        use CUresult as C;
-        let Self::Driver { code, .. } = self else { return false };
-        matches!(
-            *code,
-            C::CUDA_ERROR_ILLEGAL_ADDRESS
-                | C::CUDA_ERROR_LAUNCH_FAILED
-                | C::CUDA_ERROR_LAUNCH_TIMEOUT
-                | C::CUDA_ERROR_MISALIGNED_ADDRESS
-                | C::CUDA_ERROR_ILLEGAL_INSTRUCTION
-                | C::CUDA_ERROR_INVALID_ADDRESS_SPACE
-                | C::CUDA_ERROR_INVALID_PC
-                | C::CUDA_ERROR_HARDWARE_STACK_ERROR
-                | C::CUDA_ERROR_ASSERT
-                | C::CUDA_ERROR_ECC_UNCORRECTABLE
-                | C::CUDA_ERROR_CONTEXT_IS_DESTROYED
-                | C::CUDA_ERROR_UNKNOWN
-        )
-    }
 }
 
 impl From<CudaError> for Failure {
     fn from(error: CudaError) -> Self {
-        match error {
+        use CUresult as C;
+        use cudarc::cublaslt::sys::cublasStatus_t as Lt;
+        match &error {
             CudaError::TooLarge { .. } => Self::skipped(error),
             // It would fit: another program holds the memory.
-            _ if error.out_of_memory() => Self::Unmeasured(error.to_string()),
-            _ if error.is_sticky() => Self::DeviceLost(error.to_string()),
+            CudaError::Driver { code: C::CUDA_ERROR_OUT_OF_MEMORY, .. }
+            | CudaError::Blas { status: cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED, .. }
+            | CudaError::BlasLt { status: Lt::CUBLAS_STATUS_ALLOC_FAILED, .. } => {
+                Self::Unmeasured(error.to_string())
+            }
+            // The context answers every further call with the same error.
+            CudaError::Driver {
+                code:
+                    C::CUDA_ERROR_ILLEGAL_ADDRESS
+                    | C::CUDA_ERROR_LAUNCH_FAILED
+                    | C::CUDA_ERROR_LAUNCH_TIMEOUT
+                    | C::CUDA_ERROR_MISALIGNED_ADDRESS
+                    | C::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                    | C::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                    | C::CUDA_ERROR_INVALID_PC
+                    | C::CUDA_ERROR_HARDWARE_STACK_ERROR
+                    | C::CUDA_ERROR_ASSERT
+                    | C::CUDA_ERROR_ECC_UNCORRECTABLE
+                    | C::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                    | C::CUDA_ERROR_UNKNOWN,
+                ..
+            } => Self::DeviceLost(error.to_string()),
             _ => Self::failed(error),
         }
     }

@@ -12,7 +12,6 @@ use etcetera::{BaseStrategy as _, choose_base_strategy};
 
 use super::error::CudaError;
 use super::kernels;
-use super::library::Library;
 use super::owned::Owned;
 
 /// The source of a kernel.
@@ -65,7 +64,6 @@ pub(crate) struct Compiler {
 impl Compiler {
     /// Makes the compiler for a device of this compute capability.
     pub(crate) fn new(capability: (u32, u32)) -> Result<Self, CudaError> {
-        Library::Nvrtc.require()?;
         let mut version = (0, 0);
         // SAFETY: two valid places to write to; the library is loaded.
         unsafe { sys::nvrtcVersion(&mut version.0, &mut version.1) }

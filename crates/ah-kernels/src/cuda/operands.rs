@@ -29,7 +29,6 @@ pub(crate) struct Operands {
     /// The expected samples.
     samples: Allocation,
     found: Allocation,
-    blocks: usize,
 }
 
 /// The reference of a product: some of its elements, and the largest error.
@@ -52,7 +51,6 @@ impl Operands {
             softmax_error: kernel("softmax_error")?,
             samples: Allocation::new(gpu.context(), SAMPLES * 8)?,
             found: Allocation::new(gpu.context(), 8)?,
-            blocks: gpu.identity.multiprocessors as usize * 8,
         })
     }
 
@@ -72,7 +70,7 @@ impl Operands {
             Arg::F32(deviation),
             Arg::U64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
         ];
-        gpu.launch(&self.random, Grid::of(self.blocks, 256), &args)
+        gpu.launch(&self.random, gpu.grid(), &args)
     }
 
     /// Fills the operands of a product with random numbers, and computes sampled elements of it in float64. With TF32, a
@@ -140,7 +138,7 @@ impl Operands {
     fn scan(&self, gpu: &Gpu, c: &Matrix) -> Result<(), CudaError> {
         gpu.fill(self.found.buffer, 0)?;
         let args = [&result(c)[..], &[Arg::Buffer(self.found.buffer)]].concat();
-        gpu.launch(&self.not_finite, Grid::of(self.blocks, 256), &args)
+        gpu.launch(&self.not_finite, gpu.grid(), &args)
     }
 
     fn judge(&self, gpu: &Gpu, scale: f64, tolerance: f64) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use super::metadata::Metadata;
 use super::quote::input_text;
 
 /// The contents of all files so far.
+#[derive(Default)]
 pub(super) struct Merger {
     /// Its inputs and choices are here until the end.
     pub(super) log: Log,
@@ -28,9 +29,7 @@ pub(super) struct Merger {
 impl Merger {
     pub(super) fn new(metadata: Metadata, schema: Schema) -> Self {
         let log = Log { metadata, schema, ..Log::default() };
-        let listed = Some(FxHashSet::default());
-        let (choices, inputs) = (IndexSet::default(), IndexMap::default());
-        Self { log, choices, inputs, categories: FxHashSet::default(), listed }
+        Self { log, listed: Some(FxHashSet::default()), ..Self::default() }
     }
 
     /// Adds the choices that a file's metadata lists.

@@ -149,13 +149,7 @@ impl Metadata {
                     format!("a feature named {}, which is the name of another column", quoted(name))
                 }
                 None => continue,
-                Some(other) if other == kind => format!("the feature {} twice", quoted(name)),
-                Some(_) => {
-                    format!(
-                        "the feature {} under numerical_features and under categorical_features",
-                        quoted(name)
-                    )
-                }
+                Some(_) => format!("the feature {} twice", quoted(name)),
             };
             return Err(wrong);
         }

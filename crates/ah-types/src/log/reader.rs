@@ -156,10 +156,7 @@ fn column(name: &str, schema: &Schema) -> Column {
     match name {
         CHOICE_COLUMN => Column::Choice,
         FEEDBACK_COLUMN => Column::Feedback,
-        name => {
-            let slot = schema.slot(name).unwrap_or_default();
-            Column::Feature { slot, kind: schema.features()[slot].kind }
-        }
+        name => Column::Feature(schema.slot(name).unwrap_or_default()),
     }
 }
 

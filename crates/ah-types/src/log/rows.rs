@@ -5,7 +5,7 @@
 
 use std::io::{Cursor, SeekFrom};
 
-use ah_model::{ChoiceId, Fault, FeatureKind, Value};
+use ah_model::{ChoiceId, Fault, Feature, FeatureKind, Value};
 
 use super::data::Sample;
 use super::lines::shown;
@@ -16,7 +16,8 @@ const HINT: &str = "fix the row, or skip such rows (skip_bad_rows)";
 
 /// The contents of a column.
 pub(super) enum Column {
-    Feature { slot: usize, kind: FeatureKind },
+    /// By slot of the schema.
+    Feature(usize),
     Choice,
     Feedback,
 }
@@ -99,12 +100,14 @@ impl RowReader {
         for (column, field) in self.columns.iter().zip(&self.record) {
             let bad = |expected: &str, name: &str| bad(expected, shown(field.as_bytes())).in_column(name);
             match *column {
-                Column::Feature { slot, kind: FeatureKind::Categorical } => {
-                    values[slot] = merger.category(field);
-                }
-                Column::Feature { slot, kind: FeatureKind::Numerical } => {
-                    let name = &merger.log.schema.features()[slot].name;
-                    values[slot] = Value::Number(feature(field).map_err(|expected| bad(expected, name))?);
+                Column::Feature(slot) => {
+                    let Feature { name, kind, .. } = &merger.log.schema.features()[slot];
+                    values[slot] = match kind {
+                        FeatureKind::Categorical => merger.category(field),
+                        FeatureKind::Numerical => {
+                            Value::Number(feature(field).map_err(|expected| bad(expected, name))?)
+                        }
+                    };
                 }
                 Column::Choice if field.is_empty() => return Err(bad("a choice's name", "choice")),
                 Column::Choice => choice = field,

@@ -30,7 +30,7 @@ fn a_name_that_two_columns_would_have_is_refused() {
         (r#""choice", "m""#, "", r#"a feature named "choice", which is the name of another column"#),
         ("", r#""feedback""#, r#"a feature named "feedback""#),
         (r#""m", "m""#, "", r#"the feature "m" twice"#),
-        (r#""m""#, r#""m""#, r#"the feature "m" under numerical_features and under categorical_features"#),
+        (r#""m""#, r#""m""#, r#"the feature "m" twice"#),
     ];
     for (numerical, categorical, expected) in cases {
         let error = error(&format!("{}\nm,choice,feedback\n1,a,1\n", head(numerical, categorical, "")));

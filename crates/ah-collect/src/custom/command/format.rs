@@ -142,8 +142,8 @@ impl CommandsTable {
                 choices.push(CommandChoice { name, command: command.clone(), parameters });
             }
         }
-        let names: Vec<String> = choices.iter().map(|choice| choice.name.clone()).collect();
-        check_choices(&names).map_err(|e| format!("commands.choices: {e}"))?;
+        check_choices(choices.iter().map(|choice| &choice.name))
+            .map_err(|e| format!("commands.choices: {e}"))?;
         Ok(choices)
     }
 }

@@ -93,23 +93,20 @@ impl CommandRunner {
     /// Prepares and runs a choice once. Returns milliseconds.
     fn time(&self, input: &Input, choice: &CommandChoice) -> Result<f64, Failure> {
         self.run_other(self.commands.table.prepare.as_ref(), input, Some(choice))?;
-        let clock = self.commands.table.time;
-        let (elapsed, output) =
-            self.run_command(&choice.command, input, Some(choice), clock != Clock::Wall)?;
-        let printed = || {
-            let line = last_line(&output);
-            line.and_then(|line| line.parse::<f64>().ok()).filter(|t| t.is_finite() && *t > 0.0).ok_or_else(
-                || {
-                    let found = line.map_or("nothing".to_owned(), |line| format!("{:?}", shorten(line)));
-                    Failure::failed(format!("the last line of its output should be its time, found {found}"))
-                },
-            )
+        let printed_unit_ms = match self.commands.table.time {
+            Clock::Wall => None,
+            Clock::PrintedSeconds => Some(1e3),
+            Clock::PrintedMilliseconds => Some(1.0),
+            Clock::PrintedMicroseconds => Some(1e-3),
         };
-        Ok(match clock {
-            Clock::Wall => elapsed.as_secs_f64() * 1e3,
-            Clock::PrintedSeconds => printed()? * 1e3,
-            Clock::PrintedMilliseconds => printed()?,
-            Clock::PrintedMicroseconds => printed()? * 1e-3,
+        let (elapsed, output) =
+            self.run_command(&choice.command, input, Some(choice), printed_unit_ms.is_some())?;
+        let Some(unit_ms) = printed_unit_ms else { return Ok(elapsed.as_secs_f64() * 1e3) };
+        let line = last_line(&output);
+        let time = line.and_then(|line| line.parse::<f64>().ok()).filter(|t| t.is_finite() && *t > 0.0);
+        time.map(|time| time * unit_ms).ok_or_else(|| {
+            let found = line.map_or("nothing".to_owned(), |line| format!("{:?}", shorten(line)));
+            Failure::failed(format!("the last line of its output should be its time, found {found}"))
         })
     }
 }

@@ -143,18 +143,17 @@ fn reference(
     names: &Schema,
 ) -> Result<Reference, String> {
     let position = |name: &str| choices.iter().position(|choice| choice.name == name);
-    let Some(value) = value else {
-        return Ok(Reference::Choice(
-            optimization.fallback.iter().find_map(|name| position(name)).unwrap_or(0),
-        ));
-    };
     let wrong = |message: String| format!("cuda.reference: {message}");
     match value {
-        Json::String(name) => position(name).map(Reference::Choice).ok_or_else(|| {
+        None => {
+            let fallback = optimization.fallback.iter().find_map(|name| position(name));
+            Ok(Reference::Choice(fallback.unwrap_or(0)))
+        }
+        Some(Json::String(name)) => position(name).map(Reference::Choice).ok_or_else(|| {
             let proposal = did_you_mean(name, choices.iter().map(|choice| &choice.name));
             wrong(format!("{name:?} is none of the {} choices{proposal}", choices.len()))
         }),
-        table => {
+        Some(table) => {
             let written: LaunchTable =
                 serde_json::from_value(table.clone()).map_err(|e| wrong(e.to_string()))?;
             LaunchExpressions::new("cuda.reference", &written, names).map(Reference::Kernel)

@@ -71,7 +71,7 @@ pub(super) fn choices(
         let defines = combination.iter().map(|(name, value)| format!("{name}={value}")).collect();
         choices.push(CudaChoice { name, values, defines });
     }
-    let names: Vec<String> = choices.iter().map(|choice| choice.name.clone()).collect();
-    check_choices(&names).map_err(|e| format!("cuda.parameters, within cuda.constraints: {e}"))?;
+    check_choices(choices.iter().map(|choice| &choice.name))
+        .map_err(|e| format!("cuda.parameters, within cuda.constraints: {e}"))?;
     Ok(choices)
 }

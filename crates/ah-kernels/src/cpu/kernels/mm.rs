@@ -3,6 +3,7 @@
 //! Which one is fastest depends on the shape, the layouts and the processor. `matrixmultiply` has no choice of threads
 //! for a single call.
 
+use gemm_common::Parallelism;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// A choice of `mm`: a way to compute `c = a · b`.
@@ -45,10 +46,8 @@ impl MatMul {
         let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
         match self {
             Self::Gemm | Self::GemmOnAllThreads => {
-                let threads = match self {
-                    Self::Gemm => gemm_common::Parallelism::None,
-                    _ => gemm_common::Parallelism::Rayon(0),
-                };
+                let on_one_thread = self == Self::Gemm;
+                let threads = if on_one_thread { Parallelism::None } else { Parallelism::Rayon(0) };
                 // Its kernels write columns, so it computes the transposed product, as the crate `gemm` does.
                 // SAFETY: the views have these sizes and strides, and `c` belongs to this call alone.
                 unsafe {

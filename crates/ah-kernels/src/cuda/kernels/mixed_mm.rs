@@ -90,10 +90,6 @@ impl MixedMm {
         let is_wgmma = matches!(self.engine, Wgmma { .. });
         capability(gpu, !is_wgmma || gpu.capability.0 == 9, "9.0 (wgmma)")?;
         capability(gpu, self.cluster() == 1 || gpu.capability.0 >= 9, "9.0 (clusters)")?;
-        for (what, size) in [("m", m), ("n", n), ("k", k)] {
-            at_least(what, size, 1)?;
-            at_most(what, size, GREATEST_INDEX)?;
-        }
         // Rows of both operands begin at multiples of 16 bytes.
         multiple("k", k, 16)?;
         if matches!(self.engine, Direct { .. }) {

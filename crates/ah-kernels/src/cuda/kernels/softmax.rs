@@ -114,17 +114,10 @@ impl Softmax {
     pub(crate) fn launch(&self, x: &Matrix, gpu: &Cuda) -> Result<Grid, Failure> {
         let (rows, columns) = (x.rows as u64, x.columns as u64);
         capability(gpu, gpu.capability.0 >= 8, "8.0")?;
-        for (what, size) in [("rows", rows), ("columns", columns)] {
-            at_least(what, size, 1)?;
-            at_most(what, size, GREATEST_INDEX)?;
-        }
         multiple("columns", columns, self.width(x))?;
         // Half of the threads would be idle. The fallback takes every input nevertheless.
-        at_least(
-            "columns",
-            columns,
-            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row(x) / 2 + 1 },
-        )?;
+        let least = if self.threads == 32 || *self == FALLBACK { 1 } else { self.row(x) / 2 + 1 };
+        at_least("columns", columns, least)?;
 
         let parts = rows.div_ceil(u64::from(self.rows));
         let (blocks, shared_memory) = match self.form {

@@ -204,7 +204,7 @@ impl UserRunner {
             Arg::F64(b),
             Arg::U64(input.seed.wrapping_add(index as u64).wrapping_mul(0x2545_f491_4f6c_dd1d)),
         ];
-        self.gpu.launch(&self.fill, self.grid(), &args)
+        self.gpu.launch(&self.fill, self.gpu.grid(), &args)
     }
 
     /// Compares an output with the reference's.
@@ -218,7 +218,7 @@ impl UserRunner {
             Arg::I32(plan.element as i32),
             Arg::Buffer(self.found.buffer),
         ];
-        self.gpu.launch(&self.difference, self.grid(), &args)?;
+        self.gpu.launch(&self.difference, self.gpu.grid(), &args)?;
         let found = self.gpu.read(self.found.buffer, 3)?;
         let [largest, magnitude] = [found[1], found[2]].map(|bits| f64::from(f32::from_bits(bits)));
         let allowed = input.plan.tolerance.unwrap_or_else(|| plan.element.tolerance()) * magnitude;
@@ -232,10 +232,6 @@ impl UserRunner {
             ));
         }
         Ok(())
-    }
-
-    fn grid(&self) -> Grid {
-        Grid::of(self.gpu.identity.multiprocessors as usize * 8, 256)
     }
 }
 

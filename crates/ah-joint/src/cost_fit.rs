@@ -25,25 +25,25 @@ pub fn fit(rows: &[Vec<f64>], times: &[f64]) -> Option<Vec<f64>> {
     let relative: Vec<Vec<f64>> = rows.iter().zip(times).map(|(row, time)| over(row, *time)).collect();
     let equal = vec![1.0; rows.len()];
     let mut found = non_negative(&relative, &equal, &equal);
+    let is_sound = |found: &[f64]| relative.iter().all(|row| dot(row, found) > 0.0);
+    if !is_sound(&found) {
+        return None;
+    }
     for _ in 0..STEPS {
         // ln(f / t) of the present coefficients, and its derivatives.
         let ratios: Vec<f64> = relative.iter().map(|row| dot(row, &found)).collect();
-        if !ratios.iter().all(|ratio| *ratio > 0.0) {
-            return None;
-        }
         let weight = |ratio: &f64| (HUBER / ln(*ratio).abs()).min(1.0);
         let weights: Vec<f64> = ratios.iter().map(weight).collect();
         let wanted: Vec<f64> = ratios.iter().map(|ratio| 1.0 - ln(*ratio)).collect();
         let slope = |(row, ratio): (&Vec<f64>, &f64)| row.iter().map(|x| x / ratio).collect();
         let slopes: Vec<Vec<f64>> = relative.iter().zip(&ratios).map(slope).collect();
         let next = non_negative(&slopes, &wanted, &weights);
-        if !relative.iter().all(|row| dot(row, &next) > 0.0) {
+        if !is_sound(&next) {
             break;
         }
         found = next;
     }
-    let is_sound = relative.iter().all(|row| dot(row, &found) > 0.0);
-    is_sound.then(|| found.iter().zip(&scales).map(|(x, scale)| x / scale).collect())
+    Some(found.iter().zip(&scales).map(|(x, scale)| x / scale).collect())
 }
 
 /// The numbers, 0 or more, whose products with the rows come nearest to these targets, by weighted squares.

@@ -4,10 +4,13 @@ use ah_model::FieldValue;
 
 use crate::worker::MOST_CHOICES;
 
-/// Every combination of a value for each name; `None` if there are more than [`MOST_CHOICES`].
+/// Every combination of a value for each name.
+///
+/// # Errors
+/// There are more than [`MOST_CHOICES`].
 pub(super) fn combinations<'a>(
     parameters: impl Iterator<Item = (&'a String, &'a Vec<FieldValue>)>,
-) -> Option<Vec<Vec<(&'a str, &'a FieldValue)>>> {
+) -> Result<Vec<Vec<(&'a str, &'a FieldValue)>>, String> {
     let mut all = vec![Vec::new()];
     for (name, values) in parameters {
         let longer =
@@ -17,10 +20,10 @@ pub(super) fn combinations<'a>(
             .flat_map(|combination| values.iter().map(|value| longer(combination, value)))
             .collect();
         if all.len() > MOST_CHOICES {
-            return None;
+            return Err(format!("more than {MOST_CHOICES} combinations; list fewer values"));
         }
     }
-    Some(all)
+    Ok(all)
 }
 
 /// Whether a shell and the preprocessor take this for a name.

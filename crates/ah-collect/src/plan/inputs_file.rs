@@ -60,13 +60,11 @@ fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNum
             // A column that is not a feature has text.
             let is_number = schema.get(name).is_some_and(|f| f.kind == FeatureKind::Numerical);
             let number = ah_types::number(text).filter(|x| x.is_finite()).map(Value::Number);
-            let Some(value) = (if is_number { number } else { Some(Value::from(text)) }) else {
+            let value = if is_number { number } else { Some(Value::from(text)) };
+            let value = value.ok_or_else(|| {
                 let (expected, found) = (format!("a number for {name:?}"), format!("{text:?}"));
-                return Err(Fault::new(expected, found, "correct it")
-                    .at_column(column)
-                    .at(path, line)
-                    .into());
-            };
+                Fault::new(expected, found, "correct it").at_column(column).at(path, line.clone())
+            })?;
             context.set(name, value);
         }
         contexts.push((Some(line), context));

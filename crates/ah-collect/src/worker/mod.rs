@@ -11,6 +11,7 @@ mod process;
 #[cfg(any(test, feature = "fuzzing"))]
 mod scripted;
 
+use std::fmt;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -116,15 +117,11 @@ impl Worker {
     }
 
     fn over(mut start: Start, limit: Duration, pause: Duration, named: Named) -> Result<Self, Error> {
-        let described = |mistake: &str| Error::Invalid(format!("the worker's description: {mistake}"));
-        let (process, description) = open(&mut start).map_err(|failure| match failure {
-            Failure::DeviceLost(reason) => Error::Device(reason),
-            mistake => described(mistake.reason()),
-        })?;
-        let experiment = description::experiment(&description, named).map_err(|e| described(&e))?;
+        let (process, description) = open(&mut start)?;
+        let experiment = description::experiment(&description, named).map_err(misdescribed)?;
         let schema = experiment.optimization.schema()?;
         draws::check(&description.inputs, &experiment.optimization)
-            .map_err(|e| described(&format!("inputs{e}")))?;
+            .map_err(|e| misdescribed(format!("inputs{e}")))?;
         let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
         Ok(Self {
             start,
@@ -239,9 +236,7 @@ impl Worker {
     /// The process, started if there is none. It must describe itself as those before.
     fn process(&mut self) -> Result<&mut Process, Failure> {
         if self.process.is_none() {
-            let opened = open(&mut self.start);
-            let (process, now) =
-                opened.map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
+            let (process, now) = open(&mut self.start).map_err(|e| Failure::DeviceLost(e.to_string()))?;
             if let Some(what) = difference(&self.description, &now) {
                 return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
             }
@@ -387,23 +382,29 @@ fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
     answer.failure().map_or(Ok(answer), Err)
 }
 
-/// Starts a process and asks for its description. [`Failure::Failed`] is a mistake in the description itself.
-fn open(start: &mut Start) -> Result<(Process, Description), Failure> {
-    let mut process = start().map_err(Failure::DeviceLost)?;
+/// The error of a worker whose description has a mistake.
+#[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
+fn misdescribed(mistake: impl fmt::Display) -> Error {
+    Error::Invalid(format!("the worker's description: {mistake}"))
+}
+
+/// Starts a process and asks for its description.
+fn open(start: &mut Start) -> Result<(Process, Description), Error> {
+    let mut process = start().map_err(Error::Device)?;
     let patience = Patience { limit: START, ..Patience::default() };
     let answer = answered(process.ask(Request::Describe { protocol: VERSION }, &patience))
-        .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
+        .map_err(|failure| Error::Device(failure.reason().to_owned()))?;
     let version = answer.rest.get("protocol").unwrap_or(&Value::Null);
     if *version != VERSION {
         let mistake = format!("it speaks version {version} of the protocol, expected {VERSION}");
-        return Err(Failure::Failed(mistake));
+        return Err(misdescribed(mistake));
     }
     // Each field has a default. A mistake names its field.
     for (key, value) in &answer.rest {
         let alone = serde_json::from_value::<Description>(json!({ key: value }));
-        alone.map_err(|e| Failure::failed(format!("{key}: {e}")))?;
+        alone.map_err(|e| misdescribed(format!("{key}: {e}")))?;
     }
-    let description = serde_json::from_value(answer.rest.into()).map_err(Failure::failed)?;
+    let description = serde_json::from_value(answer.rest.into()).map_err(misdescribed)?;
     Ok((process, description))
 }
 

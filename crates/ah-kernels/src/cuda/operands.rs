@@ -143,17 +143,13 @@ impl Operands {
 
     fn judge(&self, gpu: &Gpu, scale: f64, tolerance: f64) -> Result<(), Failure> {
         let found = gpu.read(self.found.buffer, 2)?;
+        let wrong = |what: String| Err(Failure::failed(format!("wrong result: {what}")));
         if found[0] > 0 {
-            return Err(Failure::failed(format!(
-                "wrong result: {} elements are not finite or not written",
-                found[0]
-            )));
+            return wrong(format!("{} elements are not finite or not written", found[0]));
         }
         let error = f64::from(f32::from_bits(found[1])) / scale;
         if error > tolerance {
-            return Err(Failure::failed(format!(
-                "wrong result: relative error {error:.2e} (at most {tolerance:.2e} expected)"
-            )));
+            return wrong(format!("relative error {error:.2e} (at most {tolerance:.2e} expected)"));
         }
         Ok(())
     }

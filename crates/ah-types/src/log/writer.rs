@@ -142,11 +142,8 @@ impl LogWriter {
 
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, Error> {
-        if let Err(found) = metadata.kinds() {
-            return Err(Fault::new("distinct features", found, "rename it")
-                .at(&self.path, RowNumber::Line(1))
-                .into());
-        }
+        let repeated = |found| Fault::new("distinct features", found, "rename it");
+        metadata.kinds().map_err(|found| repeated(found).at(&self.path, RowNumber::Line(1)))?;
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
         let length = self.file.metadata().map_err(Error::io(&self.path, "read"))?.len();

@@ -9,7 +9,7 @@ use ah_types::Optimization;
 use serde::Deserialize;
 
 use crate::custom::combinations::{combinations, is_identifier};
-use crate::worker::{MOST_CHOICES, check_choices};
+use crate::worker::check_choices;
 
 /// The table as written. Each command is a script for `sh -eu`.
 #[derive(Debug, Deserialize)]
@@ -127,15 +127,12 @@ impl CommandsTable {
                     parameter.0
                 )));
             }
-            let combinations = combinations(used.into_iter());
-            let combinations = combinations
-                .ok_or_else(|| wrong(format!("more than {MOST_CHOICES} combinations; list fewer values")))?;
             // As a shell has them.
             let text = |value: &FieldValue| match value {
                 FieldValue::Truth(truth) => truth.to_string(),
                 other => other.value().to_string(),
             };
-            for combination in combinations {
+            for combination in combinations(used.into_iter()).map_err(wrong)? {
                 let parameters =
                     combination.into_iter().map(|(name, value)| (name.to_owned(), text(value))).collect();
                 let name = fill(name, &parameters).map_err(wrong)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ah_model::{Feature, FieldValue, Precondition, Schema, Value};
 
 use crate::custom::combinations::{combinations, is_identifier};
-use crate::worker::{MOST_CHOICES, check_choices};
+use crate::worker::check_choices;
 
 /// One configuration of the kernel.
 #[derive(Debug)]
@@ -50,9 +50,7 @@ pub(super) fn choices(
     features: &Schema,
     conditions: &[Precondition],
 ) -> Result<Vec<CudaChoice>, String> {
-    let combinations = combinations(parameters.iter()).ok_or_else(|| {
-        format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values")
-    })?;
+    let combinations = combinations(parameters.iter()).map_err(|e| format!("cuda.parameters: {e}"))?;
     let mut choices: Vec<CudaChoice> = Vec::new();
     let unknown = vec![Value::from(f64::NAN); features.len()];
     for combination in combinations {

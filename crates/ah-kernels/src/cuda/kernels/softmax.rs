@@ -4,7 +4,7 @@ use ah_measure::Failure;
 use ah_model::Cuda;
 
 use super::super::product::Matrix;
-use super::launch::{GREATEST_INDEX, Grid, at_least, at_most, capability, grid, multiple, shared_memory};
+use super::launch::{Grid, at_least, at_most, capability, grid, multiple, shared_memory};
 use Form::{Looped, Registers, Shared};
 
 /// The place of a row between its first and its last reading.

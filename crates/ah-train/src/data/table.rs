@@ -110,7 +110,7 @@ impl Table {
                 .then(a.feedback.total_cmp(&b.feedback))
         });
 
-        let impossible = impossible::take_out(&mut samples, choices.len());
+        let impossible = impossible::take_out(&mut samples, choices.len(), &logged);
         warnings.extend(impossible.sentences(|input| &logged[input as usize].text, &choices, unit));
         let mut logged: Vec<_> = logged.into_iter().map(Some).collect();
         let mut inputs = Vec::with_capacity(order.len());

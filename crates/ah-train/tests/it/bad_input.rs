@@ -606,7 +606,7 @@ fn one_impossible_time_changes_nothing() {
     run.write("a.txt", crossing(|_, _, ms| Some(ms)));
     let (clean, _) = run.learns(&["a.txt"]);
     assert!(clean.starts_with("Take T") && leaves(&run) > 1, "{clean}");
-    for wrong in [1e-12, 2e-7, 1e9] {
+    for wrong in [1e-12, 2e-7, 4e-4, 4e2, 1e9] {
         run.write("a.txt", crossing(|n, choice, ms| Some(if (n, choice) == (30, "b") { wrong } else { ms })));
         let (text, notes) = run.learns(&["a.txt"]);
         assert!(text.starts_with("Take T") && leaves(&run) > 1, "{wrong}: {text}");

@@ -16,7 +16,7 @@ use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::calibrate::{self, CalibratedMargin};
-use crate::promise::{self, Folds, Ladder, NewGroups, Recipe, SizeChoice, View};
+use crate::promise::{self, COSTLY, Folds, Ladder, NewGroups, Recipe, SizeChoice, StricterPromise, View};
 use crate::record;
 use crate::search::{self, Portfolio};
 
@@ -40,6 +40,8 @@ pub struct TrainedModel {
     pub on_new_groups: Option<NewGroups>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
+    /// The stricter default promise that costs much more than the one that is made.
+    pub stricter: Option<StricterPromise>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
     /// How long the training took, reading included.
@@ -85,10 +87,6 @@ pub enum NoPromise {
     /// Only the fallback keeps this default share, so the model always decides.
     OnlyFallback(f64),
 }
-
-/// A promise that costs a greater share of the time is costly: the summary says what it costs. A default promise that
-/// leaves no decision is dropped.
-pub const COSTLY: f64 = 0.05;
 
 /// Learns from the logs of `params`.
 ///
@@ -166,6 +164,7 @@ pub fn train_checked(
         held_out,
         on_new_groups: chosen.on_new_groups,
         no_promise,
+        stricter: chosen.stricter,
         warnings,
         duration: start.elapsed(),
         plan: prepared.plan,

@@ -10,6 +10,9 @@ use crate::bootstrap::Range;
 use crate::data::Table;
 use crate::decisions::JudgedInput;
 
+/// A smaller loss is printed as none.
+const LEAST_LOSS: f64 = 5e-5;
+
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BaselineComparison {
@@ -75,5 +78,10 @@ impl BaselineComparison {
             max_slowdown,
             timed: table.timed,
         }
+    }
+
+    /// Whether neither the model nor the best single choice errs on any input, so that the inputs do not show what an error costs.
+    pub fn loses_nothing(&self) -> bool {
+        self.model.without_asking.max(self.best_single.metrics.slowdown) < 1.0 + LEAST_LOSS
     }
 }

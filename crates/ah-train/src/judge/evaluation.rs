@@ -159,17 +159,22 @@ impl Evaluation {
     pub fn of_test_part(prepared: &Prepared, model: &Model) -> Self {
         let (parts, table) = (&prepared.parts, prepared.judging.clone());
         let judged = prepared.judge(model, &parts.held_out);
-        let keys = prepared.keys(&judged);
-        let (fallback, single) = (prepared.judging_fallback(model), table.best_single(&parts.training));
-        let limit = prepared.plan.max_slowdown;
         Self {
-            comparison: BaselineComparison::new(&table, &judged, &keys, fallback, single, limit),
+            comparison: Self::compared(prepared, model, &judged),
             judged,
             learned_from: Some(parts.training.len()),
             seen: false,
             warnings: Vec::new(),
             table,
         }
+    }
+
+    /// Decisions of a training beside the single choice that is the best one for its training part.
+    pub fn compared(prepared: &Prepared, model: &Model, judged: &[JudgedInput]) -> BaselineComparison {
+        let (table, keys) = (&prepared.judging, prepared.keys(judged));
+        let (fallback, single) =
+            (prepared.judging_fallback(model), table.best_single(&prepared.parts.training));
+        BaselineComparison::new(table, judged, &keys, fallback, single, prepared.plan.max_slowdown)
     }
 
     /// Writes one line for each input: its features as in the log, joined by commas, a tab, the

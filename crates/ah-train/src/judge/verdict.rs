@@ -31,6 +31,8 @@ pub enum Advice {
 pub enum Reason {
     /// The gain is above 1 beyond the noise of the held-out inputs.
     GainIsShown,
+    /// The same by the inputs that cross-validation holds out too: few of the others are among those that gain.
+    GainIsCrossValidated,
     /// The gain may be none.
     GainIsNotShown {
         /// About as many inputs of a log would show the gain.
@@ -42,7 +44,7 @@ pub enum Reason {
     GainIsLittle,
     /// Repetitions of one measurement differ more than what is decided on.
     Noise {
-        /// The greatest over the least time of a choice on an input, in the median.
+        /// The greater over the lesser of two times of a choice on an input, in the median.
         repetitions: f64,
         /// What always taking the best single choice loses, as a slowdown.
         decided_on: f64,
@@ -73,7 +75,7 @@ pub struct Gain {
     pub low: f64,
     /// Its greatest value at 95 % confidence.
     pub high: f64,
-    /// The held-out inputs on which both have a time.
+    /// The held-out inputs on which both have a time, with those that cross-validation holds out where the others do not decide.
     pub inputs: usize,
 }
 
@@ -117,8 +119,8 @@ impl Verdict {
         let (evaluation, inputs) = (&held_out.evaluation, prepared.learning.usable.len());
         let (table, comparison) = (&evaluation.table, &evaluation.comparison);
         let fallback = prepared.judging_fallback(model);
-        let keys = prepared.keys(&evaluation.judged);
-        let gain = |judged: &[JudgedInput], over| Gain::new(table, judged, over, fallback, &keys);
+        let gain =
+            |judged: &[JudgedInput], over| Gain::new(table, judged, over, fallback, &prepared.keys(judged));
         let of_fallback = SingleChoice { first: fallback, second: None };
         let always = |advice, reason, single: SingleChoice, gain| {
             let choices = std::iter::once(single.first).chain(single.second);
@@ -153,23 +155,32 @@ impl Verdict {
         let is_safe = comparison.best_single.metrics.over_limit <= risk;
         let rivals = [of_fallback, comparison.single];
         let rivals = rivals.into_iter().take(if is_safe { 2 } else { 1 });
-        let known: Vec<_> = rivals.filter_map(|over| Some((over, gain(&evaluation.judged, over)?))).collect();
         // `A, else B` is no advice for a program that cannot tell where A runs: the heuristic knows that.
         let names_choices = prepared.plan.call_site.names_choices();
         let can_follow = |single: &SingleChoice| names_choices || single.second.is_none();
-        let is_any = known.iter().any(|(single, _)| can_follow(single));
-        let known = known.into_iter().filter(|(single, _)| !is_any || can_follow(single));
-        // The rival that does best here.
-        let Some((single, found)) = known.min_by(|a, b| a.1.times.total_cmp(&b.1.times)) else {
+        // The rival that does best on these inputs.
+        let best_rival = |judged: &[JudgedInput]| {
+            let known = rivals.clone().filter_map(|over| Some((over, gain(judged, over)?)));
+            let known: Vec<(SingleChoice, Gain)> = known.collect();
+            let is_any = known.iter().any(|(single, _)| can_follow(single));
+            let known = known.into_iter().filter(|(single, _)| !is_any || can_follow(single));
+            known.min_by(|a, b| a.1.times.total_cmp(&b.1.times))
+        };
+        let is_shown = |found: &Gain| found.low > 1.0 && found.times > LEAST_GAIN;
+        let Some((single, found)) = best_rival(&evaluation.judged) else {
             return always(Advice::MeasureMore, Reason::Untimed, of_fallback, None);
         };
         let decided_on = comparison.best_single.metrics.slowdown;
         let spread = table.spread(evaluation.judged.iter().map(|judged| judged.input));
         let repetitions = spread.map_or(1.0, |spread| spread.median);
+        let by_folds = if is_shown(&found) { None } else { best_rival(&held_out.evidence) };
+        let by_folds = by_folds.filter(|by_folds| is_shown(&by_folds.1) || found.high <= LEAST_GAIN);
+        let shown = if by_folds.is_some() { Reason::GainIsCrossValidated } else { Reason::GainIsShown };
+        let (single, found) = by_folds.unwrap_or((single, found));
         let (advice, reason) = if decided_on > NOTHING_DECIDED && repetitions > decided_on {
             (Advice::MeasureMore, Reason::Noise { repetitions, decided_on })
-        } else if found.low > 1.0 && found.times > LEAST_GAIN {
-            (Advice::Take, Reason::GainIsShown)
+        } else if is_shown(&found) {
+            (Advice::Take, shown)
         } else if found.high < 1.0 + GOOD_ENOUGH && found.inputs >= FEW_INPUTS {
             (Advice::AlwaysTake, Reason::GainIsLittle)
         } else {

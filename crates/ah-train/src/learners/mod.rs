@@ -19,7 +19,7 @@ mod registry;
 mod residual_tree;
 
 pub use boost::{Boost, Residuals};
-pub use cost_tree::CostTree;
+pub use cost_tree::{CostTree, SharpTree};
 pub use dimensions::{dimensions, padding};
 pub use learner::Learner;
 pub use linfa_trees::LinfaTrees;

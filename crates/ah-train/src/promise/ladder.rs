@@ -18,9 +18,9 @@ use super::recipe::{Fitted, Recipe, View};
 use crate::bootstrap::Range;
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
-use crate::learners::{Boosting, ResidualTree};
+use crate::learners::{Boosting, CostTree, ResidualTree, SharpTree};
 use crate::overhead::Overhead;
-use crate::params::{Params, Size};
+use crate::params::{LearnerKind, Params, Size};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
 use crate::search::cross_validation::{BEYOND_NOISE, difference, mean};
@@ -93,9 +93,26 @@ pub struct SizeChoice {
     pub always: Model,
     /// The promise that it keeps; `None` without one.
     pub look: Option<Look>,
+    /// The stricter default promise that costs much more than this one.
+    pub stricter: Option<StricterPromise>,
     /// What it loses on new groups, where there are groups.
     pub on_new_groups: Option<NewGroups>,
+    /// What it decides on the inputs that folds hold out.
+    pub cross_validated: Vec<JudgedInput>,
 }
+
+/// A default promise that was not made because of its price.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StricterPromise {
+    /// The share of inputs that may break it.
+    pub share: f64,
+    /// How many times as long it takes.
+    pub takes: f64,
+}
+
+/// A promise that costs a greater share of the time is costly: the summary says what it costs. A default promise that
+/// leaves no decision is dropped, and so is one where the next share saves as much.
+pub const COSTLY: f64 = 0.05;
 
 /// A size before one is taken.
 struct Candidate<'c> {
@@ -118,7 +135,8 @@ struct Larger {
 }
 
 /// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one: for the
-/// first promise of the plan under which something is faster than the fallback, or else for the first one.
+/// first promise of the plan under which something is faster than the fallback, or else for the first one. Where that promise is costly,
+/// a later one that saves much of its price is made instead.
 pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let Recipe { dataset, plan, .. } = *recipe;
     let learner = plan.learner.row();
@@ -126,6 +144,7 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let boosted = boosted(plan, recipe.configuration);
     let on_formula = boosted.clone().map(Configuration::on_formula);
     let larger = |configuration| Larger { configuration, fitted: OnceCell::new() };
+    let sharp = sharp_tree(plan).map(larger);
     let readable: Vec<Larger> = tree_on_formula(plan).into_iter().map(larger).collect();
     let boosted: Vec<Larger> = boosted.into_iter().chain(on_formula).map(larger).collect();
     let formula_folds: OnceCell<Option<Folds<'_>>> = OnceCell::new();
@@ -137,7 +156,7 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let is_enough = |candidates: &[Candidate<'_>]| {
         candidates.iter().any(|candidate| candidate.slowdown <= 1.0 + good_enough)
     };
-    let mut first = None;
+    let mut first: Option<SizeChoice> = None;
     for look in plan.looks.iter().copied().map(Some).chain(plan.looks.is_empty().then_some(None)) {
         let mut candidates: Vec<Candidate<'_>> = Vec::new();
         if let Some(fitted) = &single {
@@ -148,6 +167,18 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
                     candidates.push(candidate);
                 }
             }
+        }
+        let leaf = candidates.first().map_or(0.0, |leaf| leaf.slowdown);
+        if let Some(Larger { configuration, fitted }) = &sharp
+            && candidates.iter().all(|tree| tree.slowdown >= leaf.max(1.0 + GOOD_ENOUGH))
+        {
+            let recipe = Recipe { configuration, ..*recipe };
+            let fitted = fitted.get_or_init(|| folds.fit(&recipe));
+            let sizes = sizes(plan, fitted.whole.ensemble.tree.leaves()).into_iter();
+            let sharp = sizes.map(|most| Candidate::new(&recipe, folds, fitted, most, look));
+            // Noise leaves no tree that loses so little.
+            let least = (1.0 + (leaf - 1.0) * (1.0 - WORTH_OF_LOSS)).min(1.0 + GOOD_ENOUGH);
+            candidates.extend(sharp.filter(|tree| tree.slowdown <= least));
         }
         for larger in [&readable, &boosted] {
             if is_enough(&candidates) {
@@ -166,18 +197,32 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
         let ladder = Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted };
         let Candidate { configuration, rung, fitted, calibrated, margin, held_out, .. } = &candidates[chosen];
         let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
-        let chosen = SizeChoice {
-            ladder,
-            configuration: (*configuration).clone(),
-            model: recipe.with_promise(fitted, folds, look.zip(*calibrated), *margin),
-            always: recipe.model(fitted, folds.fallback, ALWAYS),
-            look,
-            on_new_groups: recipe.on_new_groups(&held_out.by_group, folds.fallback, *margin),
+        let decisions = &held_out.decisions;
+        let always = costs(decisions, &dataset.table, folds.fallback, ALWAYS, Counted::WithAsking);
+        let always = dataset.table.objective.over_best(mean(&always, &weights(dataset, decisions)));
+        let is_costly = always < rung.slowdown * (1.0 - COSTLY);
+        let at_margin = |judged: &JudgedInput| match judged.saved >= *margin && *margin < NEVER {
+            true => judged.clone(),
+            false => JudgedInput::constant(judged.input, folds.fallback),
         };
-        if chosen.ladder.rung().speedup > 1.0 {
-            return chosen;
+        let kept = first.as_ref().filter(|kept| kept.ladder.rung().speedup > 1.0);
+        let takes = kept.map_or(f64::INFINITY, |kept| rung.speedup / kept.ladder.rung().speedup);
+        let stricter = kept.and_then(|kept| Some(StricterPromise { share: kept.look?.share, takes }));
+        if first.is_none() || rung.speedup > 1.0 && takes * (1.0 - COSTLY) > 1.0 {
+            first = Some(SizeChoice {
+                ladder,
+                configuration: (*configuration).clone(),
+                model: recipe.with_promise(fitted, folds, look.zip(*calibrated), *margin),
+                always: recipe.model(fitted, folds.fallback, ALWAYS),
+                look,
+                stricter,
+                on_new_groups: recipe.on_new_groups(&held_out.by_group, folds.fallback, *margin),
+                cross_validated: decisions.iter().map(at_margin).collect(),
+            });
         }
-        first.get_or_insert(chosen);
+        if rung.speedup > 1.0 && !is_costly {
+            break;
+        }
     }
     first.expect("there is a promise to look at, or none")
 }
@@ -300,6 +345,13 @@ impl<'c> Candidate<'c> {
 
 /// A formula is as long as a tree of this many leaves. A larger tree that is hardly better does not extrapolate.
 const FORMULA_AS_LEAVES: usize = 16;
+
+/// The tree to try where no other one is better than one leaf.
+fn sharp_tree(plan: &TrainPlan) -> Option<Configuration> {
+    let is_other = plan.learner == LearnerKind::Linfa || plan.learner.row().boosting == Boosting::Always;
+    let tree = || SharpTree(CostTree { max_depth: plan.max_depth, min_samples_leaf: plan.min_samples_leaf });
+    (!is_other && plan.settings.ranking.is_none()).then(|| Configuration::of(Arc::new(tree())))
+}
 
 /// Most leaves of the tree on a formula. The formula alone is no size of its own: where it was taken instead, within the noise, seven
 /// processors lost 1.44 instead of 1.15 %, and 2.03 instead of 1.83 of 60 inputs (one tree, five or six seeds).

@@ -14,6 +14,6 @@ pub use calibrate::{ALWAYS, NEVER};
 pub use folds::Folds;
 #[cfg(feature = "cli")]
 pub use ladder::Rung;
-pub use ladder::{GOOD_ENOUGH, Ladder, SizeChoice, choose_size};
+pub use ladder::{COSTLY, GOOD_ENOUGH, Ladder, SizeChoice, StricterPromise, choose_size};
 pub use new_groups::NewGroups;
 pub use recipe::{Recipe, View};

@@ -118,6 +118,18 @@ fn each_command_of_a_summary_does_what_it_says() {
     }
 }
 
+/// A promise of 1 % took 19 % longer than one of 2 %, which was only found by asking for it.
+#[test]
+fn a_costly_default_promise_gives_way_to_one_that_is_nearly_free() {
+    let run = Run::new();
+    run.write("log.txt", risky(1500, 0.012, 1.0));
+    let (said, _) = run.learns(&["log.txt", "--fallback", "usual"]);
+    let price = number(&said, "A promise of 1 % would take ");
+    assert!(said.contains("Promise: at most 2 %") && price > Some(5.0), "{said}");
+    let (said, _) = run.learns(&["log.txt", "--fallback", "usual", "--max-risk", "1%"]);
+    assert!(said.contains("Promise: at most 1 %") && !said.contains("would take"), "{said}");
+}
+
 /// "120 inputs are too few; measure about 451" was said of 1,200 inputs.
 #[test]
 fn the_inputs_to_measure_are_counted_like_those_of_the_log() {

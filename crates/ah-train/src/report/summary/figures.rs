@@ -61,7 +61,10 @@ pub fn figures(
             (format!("{}; {lost}{asking} on these", of_new_groups(new, &single)), "On these inputs: decides")
         }
         None if model.inputs >= PRECISE => (format!("Loses {lost}{asking} to the best choice"), "Decides"),
-        None if model.inputs < RANGE => (format!("Loses {lost}{asking} to the best choice here"), "Decides"),
+        // No input shows what an error costs, so that nothing bounds the loss on others.
+        None if model.inputs < RANGE || losses(*range).starts_with("0.00 to 0.00") => {
+            (format!("Loses {lost}{asking} to the best choice here"), "Decides")
+        }
         None => (format!("Loses {} to the best choice, {lost} here{asking}", losses(*range)), "Decides"),
     };
     format!(

@@ -13,7 +13,7 @@ use crate::train::TrainedModel;
 const UPWARD: [f64; 2] = [0.2, 0.002];
 /// Where nothing was measured twice, a greater loss gets a note: noise may be a part of it.
 const MUCH: f64 = 1.02;
-/// The greatest over the least time of a choice on an input, on one of 20: more points to a feature that no log has. On the published
+/// The greater over the lesser of two times of a choice on an input, on one of 20: more points to a feature that no log has. On the published
 /// logs it is 1.00 to 1.12.
 const HIDDEN: f64 = 1.25;
 

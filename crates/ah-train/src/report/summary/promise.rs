@@ -7,8 +7,8 @@ use ah_model::Promise;
 use super::words::{inputs, name};
 use crate::data::{LEAST_MS, Shared};
 use crate::params::SplitBy;
-use crate::promise::NewGroups;
 use crate::promise::calibrate::default_inputs;
+use crate::promise::{NewGroups, StricterPromise};
 use crate::report::{loss, percent};
 use crate::train::{NoPromise, TrainedModel};
 
@@ -24,6 +24,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
         let stricter = match is_loose {
+            true if trained.stricter.is_some() => trained.stricter.map(price).unwrap_or_default(),
             true if needed > inputs => format!("\n1 % needs about {needed} inputs."),
             // It had room for a stricter one.
             true => format!("\nFor less it would take only {fallback}."),
@@ -69,6 +70,11 @@ pub fn promise_line(trained: &TrainedModel) -> String {
             format!("No promise: only {fallback} would keep one (--max-risk {share}%). It always decides.\n")
         }
     }
+}
+
+/// The price of a stricter promise.
+fn price(StricterPromise { share, takes }: StricterPromise) -> String {
+    format!("\nA promise of {} % would take {} longer.", percent(share), loss(takes))
 }
 
 /// A promise in one sentence, with its nanoseconds where the times are those of runs.

@@ -21,7 +21,8 @@ pub fn verdict(trained: &TrainedModel) -> String {
     let shown = |gain: &Gain| {
         let Gain { over, low, high, inputs, .. } = gain;
         let over = single(over.split(", else "));
-        let inputs = counted(*inputs, "held-out input");
+        let is_held_out = *inputs <= trained.held_out.evaluation.judged.len();
+        let inputs = counted(*inputs, if is_held_out { "held-out input" } else { "cross-validated input" });
         // A range from nearly 0 to more than 1 is none.
         if *low < 0.1 && *high >= 1.0 {
             return format!("{inputs} do not show whether {what} is faster than always {over}");
@@ -37,8 +38,13 @@ pub fn verdict(trained: &TrainedModel) -> String {
     let gained = gain.as_ref().map(shown).unwrap_or_default();
     let until = format!("Until then, always take {choice}.");
     let why = match (advice, reason) {
-        (Advice::Take, _) => {
-            return format!("Take {heuristic}, which chooses among {} choices {of}.\n", model.choices.len());
+        (Advice::Take, reason) => {
+            let is_by_folds = *reason == Reason::GainIsCrossValidated;
+            let why = if is_by_folds { format!(": {gained}") } else { String::new() };
+            return format!(
+                "Take {heuristic}, which chooses among {} choices {of}{why}.\n",
+                model.choices.len()
+            );
         }
         (Advice::MeasureMore, reason) => {
             let (why, advice) = match reason {
@@ -73,6 +79,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
                         Some(needed) => format!(
                             "About {needed} inputs would show a gain of {share:.digits$} %, half the most that there may be. "
                         ),
+                        None if share < 0.05 => "These inputs show no gain. ".to_owned(),
                         None => format!(
                             "No number of inputs can be named that would show a gain: there may be {share:.digits$} % at most. "
                         ),

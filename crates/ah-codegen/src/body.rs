@@ -65,8 +65,15 @@ impl Evidence {
     }
 }
 
+/// Steps are equal if they do the same, whatever training saw on their paths.
+impl PartialEq for Evidence {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A part of a body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// A variable gets a value; `slot` is the feature that it holds.
     Let {
@@ -81,21 +88,6 @@ pub enum Step {
         then: Vec<Step>,
     },
     Return(Outcome, Option<Evidence>),
-}
-
-/// True for steps that do the same, whatever training saw on their paths.
-fn do_the_same(some: &[Step], others: &[Step]) -> bool {
-    let is_same = |pair: (&Step, &Step)| match pair {
-        (Step::Return(a, _), Step::Return(b, _)) => a == b,
-        (Step::If { condition, then }, Step::If { condition: other, then: steps }) => {
-            condition == other && do_the_same(then, steps)
-        }
-        (Step::Let { name, value, .. }, Step::Let { name: other, value: same, .. }) => {
-            name == other && value == same
-        }
-        _ => false,
-    };
-    some.len() == others.len() && some.iter().zip(others).all(is_same)
 }
 
 /// The steps of one function.
@@ -138,15 +130,11 @@ impl BodyBuilder<'_, '_> {
         let (name, facts) = (self.names.feature(slot), facts.outside());
         let value = match facts.derived(slot) {
             Some(derived) => {
-                let before = self.known.count;
                 let value = self.value(derived, derived.ty(), facts);
                 // `k % 2 == 0` needs no name.
                 let value = match derived.ty() == Type::Bool && value.text.len() <= SHORT {
                     true => value,
-                    false => {
-                        let value = self.whole(value, before);
-                        self.assign(name, Some(slot), derived.ty(), value)
-                    }
+                    false => self.assign(name, Some(slot), derived.ty(), value),
                 };
                 self.known.parts.insert(derived.clone(), value.clone());
                 value
@@ -168,23 +156,6 @@ impl BodyBuilder<'_, '_> {
             self.model.features.derived().iter().position(|(_, derived)| is_operation && derived == expr)?;
         let slot = self.model.features.base().len() + at;
         (!self.names.feature(slot).is_empty()).then_some(slot)
-    }
-
-    /// Replaces a variable by its value, and removes its step, if nothing reads it yet: one name is enough.
-    ///
-    /// It must be the last of the parts behind the first `parts`. Code around this one may read an older one already.
-    fn whole(&mut self, value: Code, parts: usize) -> Code {
-        let is_read = self.known.parts.values().any(|known| known.reads.contains(&value.text));
-        match self.steps.last() {
-            Some(Step::Let { name, slot: None, value: whole, .. })
-                if *name == value.text && self.known.count > parts && !is_read =>
-            {
-                let whole = whole.clone();
-                self.steps.pop();
-                whole
-            }
-            _ => value,
-        }
     }
 
     /// Gives a part of an expression a variable, and returns it.
@@ -415,7 +386,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             if let Step::If { condition: next, then } = &step
                 && matches!(then[..], [Step::Return(..)])
                 && let Some(Step::If { condition, then: other }) = kept.last_mut()
-                && do_the_same(then, other)
+                && then == other
                 && self.read_better_joined(condition, next)
             {
                 *condition = self.or(condition, next);
@@ -443,7 +414,7 @@ const JOINED: usize = 76;
 
 /// Joins the steps of both sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
-    if do_the_same(&left, &right) {
+    if left == right {
         return pooled(left, right);
     }
     let size = |steps: &[Step]| {

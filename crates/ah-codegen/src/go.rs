@@ -9,7 +9,7 @@ use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, is_identifier};
 use crate::skeleton;
 use crate::target::{Generator, Output, Request};
-use crate::text::go_string;
+use crate::text::escaped_between;
 
 /// A package without dependencies.
 pub const GO: Generator = Generator { target: Target::Go, usage, endings: &["go"], files };
@@ -51,7 +51,7 @@ static LANGUAGE: Language = Language {
     to_float: Form("float64($0)", Binds::Atom, Binds::Choice),
     remainder: Some("math.Mod"),
     fuses: true,
-    text: go_string,
+    text: |text| escaped_between('"', text),
     choice: |_, names, id| names.choices[id.index()].clone(),
     result: |_, outcome, choice, _| match outcome {
         Outcome::Decline => "return 0, false".to_owned(),

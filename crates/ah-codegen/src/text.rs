@@ -82,12 +82,8 @@ pub fn python_string(text: &str) -> String {
     escaped_between(if text.contains('"') && !text.contains('\'') { '\'' } else { '"' }, text)
 }
 
-/// A string literal of Go.
-pub fn go_string(text: &str) -> String {
-    escaped_between('"', text)
-}
-
-fn escaped_between(quote: char, text: &str) -> String {
+/// A string literal of Go or Python between these quotes.
+pub fn escaped_between(quote: char, text: &str) -> String {
     let mut literal = String::from(quote);
     for c in text.chars() {
         match c {

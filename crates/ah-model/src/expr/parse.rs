@@ -116,6 +116,15 @@ impl Parser<'_> {
         &self.tokens[self.next].1
     }
 
+    /// The next name or symbol; empty for another token.
+    fn word(&self) -> &str {
+        match self.peek() {
+            Token::Name(name) => name,
+            Token::Symbol(symbol) => symbol,
+            _ => "",
+        }
+    }
+
     fn advance(&mut self) -> Token {
         let token = self.tokens[self.next].1.clone();
         if self.next + 1 < self.tokens.len() {
@@ -137,11 +146,7 @@ impl Parser<'_> {
     }
 
     fn take(&mut self, word: &str) -> bool {
-        let matches = match self.peek() {
-            Token::Name(name) => name == word,
-            Token::Symbol(symbol) => *symbol == word,
-            _ => false,
-        };
+        let matches = self.word() == word;
         if matches {
             self.advance();
         }
@@ -181,18 +186,10 @@ impl Parser<'_> {
         })
     }
 
-    fn operator(&self) -> Option<Binary> {
-        match self.peek() {
-            Token::Name(name) => Binary::operator(name),
-            Token::Symbol(symbol) => Binary::operator(symbol),
-            _ => None,
-        }
-    }
-
     /// Parses operands joined by operators that bind at least as tightly as `least`.
     fn binary(&mut self, least: u8) -> Result<Expr<String>, Invalid> {
         let mut left = self.unary()?;
-        while let Some(op) = self.operator() {
+        while let Some(op) = Binary::operator(self.word()) {
             let precedence = op.precedence();
             if precedence < least {
                 break;
@@ -200,8 +197,8 @@ impl Parser<'_> {
             self.advance();
             let right = self.nested(|p| p.binary(precedence + 1))?;
             left = Expr::binary(op, left, right);
-            if precedence == COMPARISON && self.operator().is_some_and(|next| next.precedence() == precedence)
-            {
+            let next = Binary::operator(self.word());
+            if precedence == COMPARISON && next.is_some_and(|next| next.precedence() == precedence) {
                 return Err(self.expected("`and` or `or` (comparisons do not chain)"));
             }
         }

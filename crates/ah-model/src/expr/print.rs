@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use super::parse::parse;
 use super::tree::{Binary, COMPARISON, Expr, Unary};
-
-const WORDS: [&str; 8] = ["if", "then", "else", "and", "or", "not", "true", "false"];
 
 const NEG: u8 = 7;
 
@@ -67,13 +66,12 @@ fn operands(op: Binary, expr: &Expr<String>) -> String {
     }
 }
 
+/// A name, in backquotes unless it reads as a feature without them.
 fn feature(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !WORDS.contains(&name)
-        && Unary::FUNCTIONS.iter().all(|function| function.symbol() != name)
-        && Binary::FUNCTIONS.iter().all(|function| function.symbol() != name);
-    if plain { name.to_owned() } else { quoted(name, '`') }
+    match parse(name) {
+        Ok(Expr::Feature(read)) if read == name => read,
+        _ => quoted(name, '`'),
+    }
 }
 
 fn quoted(text: &str, quote: char) -> String {

@@ -7,7 +7,6 @@ use ah_model::expr::{Binary, Comparison, Expr};
 use ah_model::math::exp;
 use ah_types::median;
 
-use super::cost_formula::rounded;
 use crate::data::Dataset;
 
 /// This divides aligned sizes.
@@ -96,4 +95,9 @@ impl Alignment {
 fn spread(errors: &[f64]) -> f64 {
     let middle = median(errors).unwrap_or(0.0);
     errors.iter().map(|error| (error - middle).abs()).sum()
+}
+
+/// A factor or a coefficient with the digits that mean something.
+pub fn rounded(x: f64) -> f64 {
+    format!("{x:.4e}").parse().unwrap_or(x)
 }

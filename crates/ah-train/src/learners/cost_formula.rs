@@ -11,7 +11,7 @@ use ah_model::expr::{Binary, Comparison, Expr, Unary};
 use ah_model::{ChoiceId, CostClass, Costs, FeatureKind, Precondition};
 use rayon::prelude::*;
 
-use super::alignment::{Alignment, ErrorsOfChoice};
+use super::alignment::{Alignment, ErrorsOfChoice, rounded};
 use super::dimensions::{Dimension, dimensions};
 use crate::data::Dataset;
 
@@ -302,9 +302,4 @@ impl Classes {
             when => holds(when),
         }
     }
-}
-
-/// A coefficient with the digits that mean something.
-pub(super) fn rounded(x: f64) -> f64 {
-    format!("{x:.4e}").parse().unwrap_or(x)
 }

@@ -65,15 +65,8 @@ impl Evidence {
     }
 }
 
-/// Steps are equal if they do the same, whatever training saw on their paths.
-impl PartialEq for Evidence {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 /// A part of a body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Step {
     /// A variable gets a value; `slot` is the feature that it holds.
     Let {
@@ -88,6 +81,21 @@ pub enum Step {
         then: Vec<Step>,
     },
     Return(Outcome, Option<Evidence>),
+}
+
+/// True for steps that do the same, whatever training saw on their paths.
+fn do_the_same(some: &[Step], others: &[Step]) -> bool {
+    let is_same = |pair: (&Step, &Step)| match pair {
+        (Step::Return(a, _), Step::Return(b, _)) => a == b,
+        (Step::If { condition, then }, Step::If { condition: other, then: steps }) => {
+            condition == other && do_the_same(then, steps)
+        }
+        (Step::Let { name, value, .. }, Step::Let { name: other, value: same, .. }) => {
+            name == other && value == same
+        }
+        _ => false,
+    };
+    some.len() == others.len() && some.iter().zip(others).all(is_same)
 }
 
 /// The steps of one function.
@@ -386,7 +394,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             if let Step::If { condition: next, then } = &step
                 && matches!(then[..], [Step::Return(..)])
                 && let Some(Step::If { condition, then: other }) = kept.last_mut()
-                && then == other
+                && do_the_same(then, other)
                 && self.read_better_joined(condition, next)
             {
                 *condition = self.or(condition, next);
@@ -414,7 +422,7 @@ const JOINED: usize = 76;
 
 /// Joins the steps of both sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
-    if left == right {
+    if do_the_same(&left, &right) {
         return pooled(left, right);
     }
     let size = |steps: &[Step]| {

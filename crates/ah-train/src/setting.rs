@@ -52,17 +52,22 @@ impl Deref for Settings {
 impl Settings {
     /// Adds a layer below those that are there: the settings that it gives and they do not.
     pub fn add_layer(&mut self, layer: &Params, from: Origin) {
-        for (name, value) in given(layer) {
+        let Value::Object(settings) = json!(layer) else { return };
+        let is_given = |value: &Value| ![json!(null), json!([]), json!({})].contains(value);
+        for (name, value) in settings.into_iter().filter(|(_, value)| is_given(value)) {
             self.by_name.entry(name).or_insert(Setting { value, from });
         }
-        let values = self.by_name.iter().map(|(name, setting)| (name.clone(), setting.value.clone()));
-        self.values = serde_json::from_value(values.collect()).expect("parameters read what they write");
+        fill(&mut self.values, layer);
     }
 
     /// Replaces the settings that this layer gives.
     pub fn replace(&mut self, layer: &Params, from: Origin) {
-        given(layer).for_each(|(name, _)| _ = self.by_name.remove(&name));
+        let below = std::mem::take(self);
         self.add_layer(layer, from);
+        for (name, setting) in below.by_name {
+            self.by_name.entry(name).or_insert(setting);
+        }
+        fill(&mut self.values, &below.values);
     }
 
     /// Whether no layer but the tool's own gives this setting.
@@ -71,10 +76,23 @@ impl Settings {
     }
 }
 
-/// The settings that a layer gives, by name.
-fn given(layer: &Params) -> impl Iterator<Item = (String, Value)> {
-    let all = json!(layer).as_object_mut().map(std::mem::take).unwrap_or_default();
-    all.into_iter().filter(|(_, value)| ![json!(null), json!([]), json!({})].contains(value))
+/// Takes the settings that are not given from the layer below.
+fn fill(values: &mut Params, below: &Params) {
+    macro_rules! fill {
+        ($($setting:ident)*) => {
+            // Names all fields, so that no new one is forgotten.
+            let Params {
+                $($setting,)*
+                logs: _, heuristic_name: _, skip_bad_rows: _, weights: _, optimization: _,
+            } = below;
+            let none = Params::default();
+            $(if values.$setting == none.$setting {
+                values.$setting.clone_from($setting);
+            })*
+        };
+    }
+    fill!(targets learner objective max_depth min_samples_leaf max_leaves size fallback exclude group test_split seed ranking
+        max_choices max_risk max_slowdown runs_per_decision outside dimensions feature_ms);
 }
 
 /// One line for each setting.

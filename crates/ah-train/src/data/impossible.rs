@@ -329,7 +329,7 @@ mod tests {
         };
         assert_eq!(take_out(&mut samples(60, two)), Impossible::default(), "two inputs are slow");
         // Times of a search: half of the inputs are 1000 times as long as others, for one choice or the other.
-        let lucky = |input: u32, choice: u32| (input * 7 + choice * 5) % 11 % 2 == 0;
+        let lucky = |input: u32, choice: u32| ((input * 7 + choice * 5) % 11).is_multiple_of(2);
         let wild = |input: u32, choice: u32, time: f64| match (input, choice) {
             (30, 1) => time * 1e-5,
             _ => time * if lucky(input, choice) { 1.0 } else { 1e3 },
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_least_time_far_below_may_be_a_failure() {
-        let at = |input: u32, choice: u32, time: f64| if choice == 1 && input % 2 == 0 { 1e-6 } else { time };
+        let at = |input: u32, choice: u32, time: f64| if choice == 1 && input.is_multiple_of(2) { 1e-6 } else { time };
         let found = take_out(&mut samples(60, at));
         assert_eq!((found.floor, found.left_out.len()), (Some((1e-6, 30)), 0));
     }

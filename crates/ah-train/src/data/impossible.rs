@@ -339,7 +339,9 @@ mod tests {
 
     #[test]
     fn a_least_time_far_below_may_be_a_failure() {
-        let at = |input: u32, choice: u32, time: f64| if choice == 1 && input.is_multiple_of(2) { 1e-6 } else { time };
+        let at = |input: u32, choice: u32, time: f64| {
+            if choice == 1 && input.is_multiple_of(2) { 1e-6 } else { time }
+        };
         let found = take_out(&mut samples(60, at));
         assert_eq!((found.floor, found.left_out.len()), (Some((1e-6, 30)), 0));
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use ah_types::log;
+use ah_types::random::fraction;
 
 use crate::common::{self, Run};
 
@@ -122,7 +123,14 @@ fn each_command_of_a_summary_does_what_it_says() {
 #[test]
 fn a_costly_default_promise_gives_way_to_one_that_is_nearly_free() {
     let run = Run::new();
-    run.write("log.txt", risky(1500, 0.012, 1.0));
+    let mut text = risky(0, 0.0, 1.0);
+    for i in 0..1500 {
+        let draw = |at: u64| fraction(4, 3 * i + at);
+        let [x, y] = [0, 1].map(|at| (draw(at) * 1e6).floor());
+        let other = if x < 3e5 || draw(2) < 0.01 { 1.25 } else { 0.7 };
+        let _ = writeln!(text, "{x},{y},usual,1\n{x},{y},other,{other}");
+    }
+    run.write("log.txt", text);
     let (said, _) = run.learns(&["log.txt", "--fallback", "usual"]);
     let price = number(&said, "A promise of 1 % would take ");
     assert!(said.contains("Promise: at most 2 %") && price > Some(5.0), "{said}");

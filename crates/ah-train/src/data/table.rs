@@ -439,6 +439,6 @@ mod tests {
         let [two, three, many] = [mean(2, 400), mean(3, 400), mean(10_000, 4)];
         assert!((1.11..1.14).contains(&two), "{two}");
         assert!((two - three).abs() < 0.015 && (two - many).abs() < 0.015, "{two} {three} {many}");
-        assert_eq!((ratio_of_pairs(&[2.0]), ratio_of_pairs(&[2.0, 3.0])), (1.0, exp(ln(1.5))));
+        assert!(ratio_of_pairs(&[2.0]) == 1.0 && (ratio_of_pairs(&[2.0, 3.0]) - 1.5).abs() < 1e-12);
     }
 }

@@ -2,6 +2,7 @@
 //! again with a little noise.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use ah_types::random::{fraction, mix};
 use rayon::prelude::*;
@@ -18,14 +19,19 @@ const MOST_NEAR: usize = 6000;
 const REACHES: [f64; 8] = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
 /// The distances for clusters in all numbers.
 const WIDE_REACHES: [f64; 4] = [0.001, 0.004, 0.016, 0.064];
-/// Things that are measured again have at most this share of the clusters of rearranged numbers: 0.44 or less with 10 % noise, 0.66 or
-/// more where inputs are independent.
-const MOST_OF_REARRANGED: f64 = 0.5;
+/// Things that are measured again have at most this share of the clusters of rearranged numbers, of one number and of two: 0.44 or less
+/// with 10 % noise, 0.66 or more where inputs are independent, 0.36 for one number at regular distances.
+const MOST_OF_REARRANGED: [f64; 2] = [0.25, 0.5];
 /// This share of the inputs has values of its own. The values of a factor recur.
 const OWN_VALUES: f64 = 0.6;
 /// Two numbers that rise together over this share of the inputs lie along a line and not in clusters: 0.40 or more where a stride is
 /// computed from a length, at most 0.1 in simulated things.
 const RISE_TOGETHER: f64 = 0.35;
+/// The clusters of things that are measured again extend over at most this share of a number's range, in the mean of the inputs. Numbers at
+/// regular distances make chains, which extend over most of it.
+const MOST_EXTENT: f64 = 0.25;
+/// Things are measured again on at least so many inputs on average: numbers at regular distances make pairs.
+const LEAST_INPUTS: usize = 6;
 /// Rearranging moves a number within this share of the log, so that the numbers stay as dense as they are and as correlated.
 const WINDOW: f64 = 0.2;
 
@@ -46,14 +52,29 @@ pub(super) fn measured_again(columns: &[Column]) -> Vec<Candidate> {
         }
         let values = set.iter().map(|column| in_ranges(column.values.clone())).collect::<Option<Vec<_>>>()?;
         let mut rated = beside(&values, &rearranged(&values), &REACHES);
+        rated.retain(|(_, Candidate { keys, .. })| {
+            sizes_of(keys).groups * LEAST_INPUTS <= inputs
+                && values.iter().all(|x| extent(x, keys) <= MOST_EXTENT)
+        });
         let share = rated.iter().map(|(share, _)| *share).min_by(f64::total_cmp)?;
         rated.drain(..rated.iter().position(|(other, _)| *other == share)?);
         let is_factor = set.len() == 1 && sizes_of(&rated[0].1.keys).groups < MANY_GROUPS;
-        (share <= MOST_OF_REARRANGED && !is_factor).then_some((share, rated))
+        (share <= MOST_OF_REARRANGED[set.len() - 1] && !is_factor).then_some((share, rated))
     };
     let found: Vec<_> = sets.into_par_iter().filter_map(rated).collect();
     let clearest = found.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     clearest.into_iter().flat_map(|(_, rated)| rated).map(|(_, candidate)| candidate).collect()
+}
+
+/// The mean over the inputs of the extent of an input's cluster in these numbers.
+fn extent(values: &[f64], keys: &[u64]) -> f64 {
+    let mut ranges: BTreeMap<u64, (f64, f64, usize)> = BTreeMap::new();
+    for (&x, &key) in values.iter().zip(keys) {
+        let (low, high, count) = ranges.entry(key).or_insert((x, x, 0));
+        (*low, *high, *count) = (low.min(x), high.max(x), *count + 1);
+    }
+    let sum: f64 = ranges.values().map(|(low, high, count)| (high - low) * *count as f64).sum();
+    sum / values.len() as f64
 }
 
 /// These numbers without clusters: two are paired anew with others near by, and one is drawn from its neighbours' range.

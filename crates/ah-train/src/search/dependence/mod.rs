@@ -346,6 +346,22 @@ mod tests {
         assert_eq!(found.groups.map(|groups| groups.shared), named(&["n", "k"]));
     }
 
+    /// A type as four columns of 0 and 1, beside one free size.
+    #[test]
+    fn flags_beside_a_free_number_are_factors() {
+        let names = ["n", "is_f16", "is_bf16", "is_f32", "is_f64"];
+        for stream in 0..6 {
+            let input = |at: usize| {
+                let kind = (4.0 * random(at, 100 + stream)) as usize;
+                let size = (10.0 * 1e4_f64.powf(random(at, 200 + stream))).floor();
+                let mut values = vec![size];
+                values.extend((0..4).map(|flag| f64::from(u8::from(flag == kind))));
+                (values, if (size > 3000.0) == (kind < 2) { 0.7 } else { 1.4 })
+            };
+            assert!(dependence(&names, 700, input).groups.is_none(), "{stream}");
+        }
+    }
+
     #[test]
     fn a_grid_has_no_groups() {
         let input = |at: usize| {

@@ -103,7 +103,8 @@ fn rearranged(numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// The clusters of inputs that are near in all numbers, `fewest` or more, and equal in categories, if any.
 pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Option<Candidate> {
     columns.sort_by_key(|column| Reverse(column.distinct));
-    let numbers = columns.iter().filter(|column| column.is_number).count();
+    // A number of two values is a flag: clusters of one free number for each combination of flags are pieces of its range.
+    let numbers = columns.iter().filter(|column| column.is_number && column.distinct > 2).count();
     if numbers < fewest || columns[0].values.len() > MOST_NEAR {
         return None;
     }

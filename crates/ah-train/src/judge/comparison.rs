@@ -11,7 +11,7 @@ use crate::data::Table;
 use crate::decisions::JudgedInput;
 
 /// A smaller loss is printed as none.
-const LEAST_LOSS: f64 = 5e-5;
+pub const LEAST_LOSS: f64 = 5e-5;
 
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,6 +6,7 @@ use super::words::{name, single};
 use crate::bootstrap::Range;
 use crate::data::Shared;
 use crate::judge::BaselineComparison;
+use crate::judge::comparison::LEAST_LOSS;
 use crate::promise::NewGroups;
 use crate::report::{loss, percent};
 
@@ -62,7 +63,7 @@ pub fn figures(
         }
         None if model.inputs >= PRECISE => (format!("Loses {lost}{asking} to the best choice"), "Decides"),
         // No input shows what an error costs, so that nothing bounds the loss on others.
-        None if model.inputs < RANGE || losses(*range).starts_with("0.00 to 0.00") => {
+        None if model.inputs < RANGE || range.high < 1.0 + LEAST_LOSS => {
             (format!("Loses {lost}{asking} to the best choice here"), "Decides")
         }
         None => (format!("Loses {} to the best choice, {lost} here{asking}", losses(*range)), "Decides"),

@@ -23,12 +23,12 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
-        let stricter = match is_loose {
-            true if trained.stricter.is_some() => trained.stricter.map(price).unwrap_or_default(),
-            true if needed > inputs => format!("\n1 % needs about {needed} inputs."),
+        let stricter = match trained.stricter {
+            _ if !is_loose => String::new(),
+            Some(stricter) => price(stricter),
+            None if needed > inputs => format!("\n1 % needs about {needed} inputs."),
             // It had room for a stricter one.
-            true => format!("\nFor less it would take only {fallback}."),
-            false => String::new(),
+            None => format!("\nFor less it would take only {fallback}."),
         };
         format!("{}{stricter}\n", promised(promise, &fallback, trained.plan.call_site.rates.is_none()))
     };

@@ -70,7 +70,7 @@ def run(task: Task, name: str, train: list[Input], test: list[Input], selectors:
 
 
 def microseconds(fitted: Fitted, test: list[Input]) -> float:
-    """Returns the median time of a single decision."""
+    """The median time of a single decision."""
     one = fitted.one or (lambda i: fitted.choose([i]))
     times = []
     for i in test[:CALLS]:

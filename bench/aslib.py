@@ -36,7 +36,7 @@ class Scenario:
 
 
 def arff(path: pathlib.Path) -> tuple[list[str], list[list[str]]]:
-    """Returns the columns and the rows of an ARFF file."""
+    """The columns and the rows of an ARFF file."""
     columns: list[str] = []
     lines = iter(path.read_text(errors="replace").splitlines())
     for line in lines:
@@ -91,7 +91,7 @@ def _number(text: str) -> float | None:
 
 
 Selector = Callable[[Scenario, list[int], list[int]], list[int]]
-"""Returns an algorithm for each instance to judge."""
+"""An algorithm for each instance to judge."""
 
 
 def single(scenario: Scenario, train: list[int], test: list[int]) -> list[int]:
@@ -127,7 +127,7 @@ def ah_train(scenario: Scenario, train: list[int], test: list[int]) -> list[int]
 
 
 def _key(values: Sequence) -> tuple:
-    """Returns the values of an instance: a log writes 3.3e-05 as 0.000033."""
+    """The values of an instance: a log writes 3.3e-05 as 0.000033."""
     return tuple(None if value in (None, "") else float(value) for value in values)
 
 
@@ -150,7 +150,7 @@ def _run(*words: object) -> None:
 
 
 def _filled(scenario: Scenario, train: list[int]):
-    """Returns the features as an array, with the median of the training part where they are missing."""
+    """The features as an array, with the median of the training part where they are missing."""
     import numpy
 
     values = numpy.array(scenario.values, dtype=float)
@@ -192,7 +192,7 @@ SELECTORS: dict[str, Selector] = {
 
 
 def judge(scenario: Scenario, select: Selector) -> float:
-    """Returns the share of the gap that a selector closes, on all folds together."""
+    """The share of the gap that a selector closes, on all folds together."""
     every, total = range(len(scenario.instances)), 0.0
     for fold in sorted(set(scenario.folds)):
         train = [i for i in every if scenario.folds[i] != fold]
@@ -231,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _folders(folder: pathlib.Path, unpacked: pathlib.Path, names: list[str] | None) -> list[pathlib.Path]:
-    """Returns the folders of these scenarios; those that are packed are unpacked."""
+    """The folders of these scenarios; those that are packed are unpacked."""
     wanted = lambda name: names is None or name in names  # noqa: E731
     found = {path.parent.name: path.parent for path in folder.glob("*/description.txt") if wanted(path.parent.name)}
     for path in folder.glob("*.tar.*"):

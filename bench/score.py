@@ -31,20 +31,20 @@ class Score:
 
 
 def best_fallback(inputs: Sequence[Input], other: str | None = None) -> str:
-    """Returns the choice with the least mean log loss; where it did not work, it pays ``other``, else the slowest."""
+    """The choice with the least mean log loss; where it did not work, it pays ``other``, else the slowest."""
     choices = sorted({choice for i in inputs for choice in i.times})
     return min(choices, key=lambda choice: sum(math.log(paid(i, choice, other) / i.best) for i in inputs))
 
 
 def best_single(inputs: Sequence[Input]) -> tuple[str, str | None]:
-    """Returns the best single choice, and the one for inputs on which it did not work: the rule of ``ah-train``."""
+    """The best single choice, and the one for inputs on which it did not work: the rule of ``ah-train``."""
     first = best_fallback(inputs, best_fallback(inputs))
     others = [i for i in inputs if not i.worked(first)]
     return first, best_fallback(others) if others else None
 
 
 def paid(i: Input, choice: str | None, fallback: str | None) -> float:
-    """Returns the time that an input costs where a selector takes ``choice`` (None: it declines)."""
+    """The time that an input costs where a selector takes ``choice`` (None: it declines)."""
     for taken in (choice, fallback):
         if i.worked(taken):
             return i.times[taken]

@@ -18,7 +18,7 @@ FIGURES = {
 
 
 def tables(results: list[dict]) -> str:
-    """Returns one Markdown table for each split and figure: tasks by selectors, the mean over the seeds."""
+    """One Markdown table for each split and figure: tasks by selectors, the mean over the seeds."""
     lines = []
     for split in _distinct(results, "split"):
         rows = [r for r in results if r["split"] == split]

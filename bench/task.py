@@ -34,7 +34,7 @@ class Input:
         return min(self.times.values())
 
     def worked(self, choice: str | None) -> bool:
-        """Returns True if the choice was offered and has a time."""
+        """Whether the choice was offered and has a time."""
         return math.isfinite(self.times.get(choice, math.inf))
 
 
@@ -75,7 +75,7 @@ class Task:
 
 
 def held_out(key: str, seed: int) -> bool:
-    """Returns True if the input or shape belongs to the test part: the fixed rule of the README."""
+    """Whether the input or shape belongs to the test part: the fixed rule of the README."""
     digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
     return int.from_bytes(digest[:8], "big") < TEST_SHARE * 2**64
 

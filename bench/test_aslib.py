@@ -29,7 +29,7 @@ def test_a_scenario_is_read(scenario):
 
 
 def taking(choose):
-    """Returns a selector that takes these algorithms."""
+    """A selector that takes these algorithms."""
     return lambda s, train, test: [choose(s, i) for i in test]
 
 

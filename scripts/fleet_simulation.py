@@ -18,7 +18,7 @@ SLOW_SHARE, SLOWER = 0.05, 3.0
 
 
 def simulate(shards: int, seed: int, static: bool) -> tuple[float, float]:
-    """Returns the hours until all shards are done, and the share of device hours that did nothing until then."""
+    """The hours until all shards are done, and the share of device hours that did nothing until then."""
     rng = random.Random(seed)
     pace = [SLOWER if rng.random() < SLOW_SHARE else 1.0 for _ in range(DEVICES)]
     # Events in order of time: (hour, serial number, device, what happens).

@@ -61,7 +61,7 @@ def matmul(rng):
 
 
 def of_file(path):
-    """Returns a function that draws as a TOML file does: a number of a range, each octave as likely, or one of a list."""
+    """A function that draws as a TOML file does: a number of a range, each octave as likely, or one of a list."""
     table = tomllib.loads(Path(path).read_text())["cuda"]["inputs"]
 
     def value(rng, how):
@@ -71,7 +71,7 @@ def of_file(path):
 
 
 def inputs(draw, count, seed, without=()):
-    """Returns inputs that are not among those of `without`."""
+    """Inputs that are not among those of `without`."""
     rng, found = random.Random(seed), []
     while len(found) < count:
         drawn = draw(rng)
@@ -221,7 +221,7 @@ def agreement(quick, careful):
 
 
 def noise(inputs):
-    """Returns what the best configuration of all rows but the last loses to the one of the last row, judged by it."""
+    """What the best configuration of all rows but the last loses to the one of the last row, judged by it."""
     losses = []
     for choices in inputs.values():
         several = {choice: rows for choice, rows in choices.items() if len(rows) > 1 and math.isfinite(max(rows))}
@@ -232,7 +232,7 @@ def noise(inputs):
 
 
 def medians(choices, half=None):
-    """Returns the median of each configuration, or of every second sample of those that have several."""
+    """The median of each configuration, or of every second sample of those that have several."""
     if half is None:
         return {choice: statistics.median(times) for choice, times in choices.items()}
     return {choice: statistics.median(times[half::2]) for choice, times in choices.items() if len(times) > 3}

@@ -57,7 +57,7 @@ def logs(folders, sparse):
 
 
 def held_out(kind, seed, keys, columns):
-    """Returns the lines of features that are held out."""
+    """The lines of features that are held out."""
     drawn = {key: hashlib.sha256(f"{seed}:{key}".encode()).digest() for key in keys}
     if kind == "above":
         slots = [at for at, name in enumerate(columns) if name.lower() in ("m", "n", "k")]
@@ -119,7 +119,7 @@ def split(path, cells_kept, seed, folder, kind="fifth"):
 
 
 def values(line):
-    """Returns the values of a line of features: ah-train writes 3.3e-05 as 0.000033."""
+    """The values of a line of features: ah-train writes 3.3e-05 as 0.000033."""
     return tuple(number(word) for word in line.split(","))
 
 
@@ -132,7 +132,7 @@ def number(word):
 
 
 def judge(times, taken, fallback):
-    """Returns the figures of a row."""
+    """The figures of a row."""
     logs, slower, decided = [], [], 0
     for key, of in times.items():
         choice = taken.get(key)

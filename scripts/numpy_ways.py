@@ -42,7 +42,7 @@ def operands(shape):
 
 
 def microseconds(function, arguments, samples):
-    """Returns the times of a call, each the mean over at least 50 us of calls."""
+    """The times of a call, each the mean over at least 50 us of calls."""
     function(*arguments)
     start = time.perf_counter()
     function(*arguments)
@@ -74,7 +74,7 @@ def measure(path, seconds):
 
 
 def judge(module, count):
-    """Returns the time of the program over always `matmul`, by input."""
+    """The time of the program over always `matmul`, by input."""
     rng, ratios = random.Random(2), []
     # A declined input is the program's own way.
     choose, ways = module.choose, {**WAYS, None: numpy.matmul}

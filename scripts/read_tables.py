@@ -28,7 +28,7 @@ NAME = re.compile(r"E=(\d+),N=(\d+),device_name=([^,]+)(?:,dtype=(\w+))?(?:,bloc
 
 
 def functions(source, path, names, **replaced):
-    """Returns functions of a module without importing it."""
+    """Functions of a module without importing it."""
     (file,) = source.glob(f"**/{path}")
     body = ast.parse(file.read_text()).body
     found = [part for part in body if isinstance(part, ast.FunctionDef) and part.name in names]
@@ -40,7 +40,7 @@ def functions(source, path, names, **replaced):
 
 
 def sizes(file):
-    """Returns the arguments that the file's name was made of, and the device."""
+    """The arguments that the file's name was made of, and the device."""
     e, n, device, dtype, rows, columns, per_channel = NAME.match(file.stem).groups()
     return [int(e), int(n), dtype, int(rows or 0), int(columns or 0)], bool(per_channel), device
 

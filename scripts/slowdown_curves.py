@@ -33,7 +33,7 @@ POINTS = 161
 
 
 def read(path):
-    """Returns the first two lines, and the rows of each input by its features' text."""
+    """The first two lines, and the rows of each input by its features' text."""
     inputs = collections.defaultdict(list)
     with gzip.open(path, "rt") as lines:
         head = next(lines) + next(lines)
@@ -48,7 +48,7 @@ def is_held_out(key):
 
 
 def ours(tool, head, inputs, folder):
-    """Returns the choice for each held-out input, None where the heuristic declines."""
+    """The choice for each held-out input, None where the heuristic declines."""
     parts = {"train": lambda key: not is_held_out(key), "test": is_held_out}
     for name, belongs in parts.items():
         with open(f"{folder}/{name}.txt", "w") as file:
@@ -63,7 +63,7 @@ def ours(tool, head, inputs, folder):
 
 
 def pytorchs(head, times):
-    """Returns the choice of PyTorch's own heuristic for each of these inputs, asked as PyTorch asks it."""
+    """The choice of PyTorch's own heuristic for each of these inputs, asked as PyTorch asks it."""
     from torch._inductor.autoheuristic import autoheuristic_utils as utils
     from torch._inductor.autoheuristic.learned_heuristic_controller import LearnedHeuristicController
 
@@ -85,7 +85,7 @@ def pytorchs(head, times):
 
 
 def slowdowns(times, fallback, chosen):
-    """Returns the slowdown of each input, ascending. A choice without a time costs what the fallback costs."""
+    """The slowdown of each input, ascending. A choice without a time costs what the fallback costs."""
     found = []
     for key, known in times.items():
         time = known.get(chosen[key], math.inf)
@@ -122,7 +122,7 @@ def judge(tool, path, fallback):
 
 
 def svg(panels):
-    """Returns the picture: a panel for each log, readable on light and dark pages."""
+    """The picture: a panel for each log, readable on light and dark pages."""
     width, height, left, top, gap = 262, 190, 46, 62, 24
     most = 0.5  # of the axis; what lies above is cut
     at = lambda panel, x, y: (left + panel * (width + gap) + x * width, top + height - min(y, most) / most * height)

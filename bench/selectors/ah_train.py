@@ -61,7 +61,7 @@ def _fit(task: Task, train: Sequence[Input], flags: list[str]) -> Fitted:
 
 
 def _values(line: str) -> tuple:
-    """Returns the values of a line of features: ``ah-train`` writes 3.3e-05 as 0.000033."""
+    """The values of a line of features: ``ah-train`` writes 3.3e-05 as 0.000033."""
     return tuple(_number(word) for word in line.split(","))
 
 

@@ -17,7 +17,7 @@ class Fitted:
     """A selector that has learned."""
 
     choose: Callable[[Sequence[Input]], list]
-    """Returns the choice for each input, or None; reads the features and the offered names alone."""
+    """The choice for each input, or None; reads the features and the offered names alone."""
     size: int
     """Bytes."""
     one: Callable[[Input], object] | None = None

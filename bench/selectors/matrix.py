@@ -27,7 +27,7 @@ class Encoder:
         self.codes = {slot: _codes(str(i.values[slot]) for i in train) for slot in categorical}
 
     def __call__(self, inputs: Sequence[Input]) -> numpy.ndarray:
-        """Returns one row for each input."""
+        """One row for each input."""
         columns = [self._column(inputs, slot) for slot in self.numbers]
         for slot, codes in self.codes.items():
             columns.append(numpy.array([codes.get(str(i.values[slot]), -1) for i in inputs], float))
@@ -49,5 +49,5 @@ def _codes(texts) -> dict[str, int]:
 
 
 def log_slowdown(i: Input, choice: str) -> float:
-    """Returns the log of the choice's time over the best, at most ``WORST``."""
+    """The log of the choice's time over the best, at most ``WORST``."""
     return min(WORST, math.log(i.times[choice] / i.best)) if i.worked(choice) else WORST

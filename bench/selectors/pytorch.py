@@ -62,7 +62,7 @@ def fit(task: Task, train: Sequence[Input]) -> Fitted:
         return i.worked(choice) and i.worked(fallback) and i.times[choice] > recipe.limit * i.times[fallback]
 
     def predict(tree, inputs: Sequence[Input]):
-        """Returns each input's leaf, choice and the choice's probability there."""
+        """Each input's leaf, choice and the choice's probability there."""
         probabilities = tree.predict_proba(encoded := encode(inputs))
         best = probabilities.argmax(axis=1)
         return zip(inputs, tree.apply(encoded), tree.classes_[best], probabilities.max(axis=1))

@@ -13,7 +13,7 @@ fn main() {
     println!("cargo::rustc-env=AH_COMMIT={}", commit.as_deref().unwrap_or(""));
 }
 
-/// Returns the commit of this repository; a packed crate inside somebody else's repository has none.
+/// The commit of this repository; a packed crate inside somebody else's repository has none.
 fn of_checkout() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output =

@@ -26,7 +26,7 @@ impl Choice {
         Self::Noncontiguous,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -61,7 +61,7 @@ pub struct Context {
     pub states: f64,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.patterns.is_nan() || c.patterns < 0.8 || c.patterns > 12000.0 {
@@ -82,7 +82,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
     Some(Choice::Dfa) // 76, 1.234, 4.276
 }
 
-/// Returns true on another device than Intel(R) Xeon(R) Processor @ 2.80GHz (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
+/// Whether this is another device than Intel(R) Xeon(R) Processor @ 2.80GHz (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, cores: u32) -> bool {
     name != "Intel(R) Xeon(R) Processor @ 2.80GHz" || cores != 2
 }

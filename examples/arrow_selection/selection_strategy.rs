@@ -24,7 +24,7 @@ impl Choice {
         Self::Today,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mask => "mask",
@@ -66,7 +66,7 @@ pub struct Context {
     pub bytes: f64,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.run.is_nan() || c.run < 0.18 || c.run > 81000.0 {
@@ -133,7 +133,7 @@ fn divide(a: f64, b: f64) -> f64 {
     if b == 0.0 { f64::NAN } else { a / b }
 }
 
-/// Returns true on another device than Intel(R) Xeon(R) Processor (1 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
+/// Whether this is another device than Intel(R) Xeon(R) Processor (1 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, cores: u32) -> bool {
     name != "Intel(R) Xeon(R) Processor" || cores != 1
 }

@@ -7,7 +7,7 @@ WAYS = ("loop", "persistent")
 
 
 def context(features):
-    """Returns the features of a reduction kernel; None where a size is not known while it compiles.
+    """The features of a reduction kernel; None where a size is not known while it compiles.
 
     `buffers` counts those with an element for each step of the reduction, and `itemsize` is the least of their element sizes.
     """

@@ -16,7 +16,7 @@ import reduction_way
 
 
 def read(path):
-    """Returns the features of each input and the median milliseconds of its ways."""
+    """The features of each input and the median milliseconds of its ways."""
     features, times = {}, defaultdict(lambda: defaultdict(list))
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):

@@ -35,7 +35,7 @@ def graph_of(run, arguments):
 
 
 def in_turns(graphs, flush, rng):
-    """Returns the milliseconds of each graph: the median of each turn."""
+    """The milliseconds of each graph: the median of each turn."""
     import torch
 
     times = {way: [] for way in graphs}
@@ -53,7 +53,7 @@ def in_turns(graphs, flush, rng):
 
 
 def differ(a, b):
-    """Returns the largest difference of two results, as a share of the largest magnitude."""
+    """The largest difference of two results, as a share of the largest magnitude."""
     pairs = zip(*(result if isinstance(result, (tuple, list)) else (result,) for result in (a, b)))
     return max(float((x.float() - y.float()).abs().max() / x.float().abs().max().clamp(min=1e-6)) for x, y in pairs)
 

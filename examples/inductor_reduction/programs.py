@@ -86,7 +86,7 @@ class Input(NamedTuple):
     dtype: torch.dtype
 
     def tensors(self):
-        """Returns the arguments of the program on the GPU."""
+        """The arguments of the program on the GPU."""
         length = self.shape[-1 if self.program.inner else 1]
         whole = [torch.randn(self.shape, device="cuda", dtype=self.dtype) for _ in range(self.program.tensors)]
         return whole + [torch.randn(length, device="cuda", dtype=self.dtype) for _ in range(self.program.weights)]

@@ -11,7 +11,7 @@ FALLBACK = "today"
 
 
 def choose(length, outputs, hint, reductions, buffers, itemsize):
-    """Returns the choice to take; None where the heuristic declines: do what you would do without it.
+    """The choice to take; None where the heuristic declines: do what you would do without it.
 
     length: Elements that are reduced to one.
     outputs: Results: all elements by the length.
@@ -48,7 +48,7 @@ def choose(length, outputs, hint, reductions, buffers, itemsize):
 
 
 def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
-    """Returns on which device to ask instead, or None on this one."""
+    """On which device to ask instead, or None on this one."""
     differs = (
         capability is not None and capability != (9, 0)
         or shared_memory is not None and shared_memory != 232448

@@ -13,7 +13,7 @@ DEVICE = "Intel(R) Xeon(R) Processor @ 2.80GHz (2 cores; avx avx2 avx512bw avx51
 
 
 def choose(n, d, queries, k):
-    """Returns the choice to take; None where the heuristic declines: do what you would do without it."""
+    """The choice to take; None where the heuristic declines: do what you would do without it."""
     try:
         if n != n or n < 26:
             return None
@@ -37,7 +37,7 @@ def choose(n, d, queries, k):
 
 
 def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
-    """Returns on which device to ask instead, or None on this one."""
+    """On which device to ask instead, or None on this one."""
     differs = (
         name != "Intel(R) Xeon(R) Processor @ 2.80GHz"
         or shared_memory is not None and shared_memory != 0

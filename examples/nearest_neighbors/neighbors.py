@@ -15,7 +15,7 @@ FEATURES = ("n", "d", "queries", "k")
 
 
 def draw(generator):
-    """Returns the features of a search that takes brute force up to a tenth of a second."""
+    """The features of a search that takes brute force up to a tenth of a second."""
     while True:
         n, queries = (int(np.exp(generator.uniform(np.log(low), np.log(high)))) for low, high in ((50, 60_000), (1, 10_000)))
         d = int(np.exp(generator.uniform(np.log(2), np.log(128))))
@@ -25,7 +25,7 @@ def draw(generator):
 
 
 def points(context, generator):
-    """Returns the points and the queries: in d dimensions, but spread over fewer as real data is, some in clusters."""
+    """The points and the queries: in d dimensions, but spread over fewer as real data is, some in clusters."""
     n, d, queries = context["n"], context["d"], context["queries"]
     inner = int(generator.integers(1, d + 1))
     of = generator.standard_normal((n + queries, inner)) @ generator.standard_normal((inner, d))
@@ -36,13 +36,13 @@ def points(context, generator):
 
 
 def search(algorithm, context, data):
-    """Returns the neighbors, as a program gets them: built and asked."""
+    """The neighbors, as a program gets them: built and asked."""
     model = NearestNeighbors(n_neighbors=context["k"], algorithm=algorithm).fit(data[0])
     return model.kneighbors(data[1])
 
 
 def milliseconds(run, runs=1):
-    """Returns the processor time of a run: that of one thread, which other programs on the machine disturb least."""
+    """The processor time of a run: that of one thread, which other programs on the machine disturb least."""
     start = time.process_time()
     for _ in range(runs):
         run()

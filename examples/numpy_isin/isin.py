@@ -24,7 +24,7 @@ LOOP = re.compile(r"if len\(ar2\) < .* or contains_object:")
 
 
 def changed(table, loop):
-    """Returns numpy's function with other conditions: Python expressions over its local variables."""
+    """Numpy's function with other conditions: Python expressions over its local variables."""
     source = inspect.getsource(host._isin)
     for pattern, condition in ((TABLE, f"below_memory_constraint = {table}"), (LOOP, f"if {loop}:")):
         source, count = pattern.subn(lambda _: condition, source)
@@ -36,17 +36,17 @@ def changed(table, loop):
 
 
 def forced(way):
-    """Returns numpy's function, which always takes one of its ways."""
+    """Numpy's function, which always takes one of its ways."""
     return host._isin if way == "today" else changed(table=str(way == "table"), loop=str(way == "loop"))
 
 
 def eligible(context):
-    """Returns the ways that may be taken on a search."""
+    """The ways that may be taken on a search."""
     return [way for way in WAYS if eval(ELIGIBLE.get(way, "True"), {}, context)]
 
 
 def draw(generator):
-    """Returns the features of a search: each octave of each number is as likely as any other."""
+    """The features of a search: each octave of each number is as likely as any other."""
     octaves = lambda low, high: int(np.exp(generator.uniform(np.log(low), np.log(high))))
     itemsize = int(generator.choice([2, 4, 8]))
     n, tests = octaves(4, 300_000), octaves(1, 100_000)
@@ -55,7 +55,7 @@ def draw(generator):
 
 
 def arrays(context, generator):
-    """Returns the two arrays: drawn freely or sorted, with a share of the first in the range of the second."""
+    """The two arrays: drawn freely or sorted, with a share of the first in the range of the second."""
     dtype = np.dtype(f"i{context['itemsize']}")
     tests = generator.integers(0, context["span"], context["tests"], endpoint=True)
     tests[:2] = (0, context["span"])[: len(tests)]
@@ -67,7 +67,7 @@ def arrays(context, generator):
 
 
 def milliseconds(run, runs=1):
-    """Returns the processor time of a run: that of one thread, which other programs on the machine disturb least."""
+    """The processor time of a run: that of one thread, which other programs on the machine disturb least."""
     start = time.process_time()
     for _ in range(runs):
         run()

@@ -11,7 +11,7 @@ DEVICE = "Intel(R) Xeon(R) Processor (1 cores; avx avx2 avx512bw avx512dq avx512
 
 
 def choose(n, tests, span):
-    """Returns the choice to take; None where the heuristic declines: do what you would do without it."""
+    """The choice to take; None where the heuristic declines: do what you would do without it."""
     try:
         if tests <= 8:
             return "loop"  # 909 inputs, 1.001 of the best time, at worst 1.155
@@ -41,7 +41,7 @@ def choose(n, tests, span):
 
 
 def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
-    """Returns on which device to ask instead, or None on this one."""
+    """On which device to ask instead, or None on this one."""
     differs = (
         name != "Intel(R) Xeon(R) Processor"
         or shared_memory is not None and shared_memory != 0

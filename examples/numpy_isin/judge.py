@@ -27,7 +27,7 @@ SLOW = 1.5  # Times as slow as numpy today: no search should be.
 
 
 def learned():
-    """Returns numpy's function, which asks the heuristic; where it answers `today` or declines, numpy's rule decides."""
+    """Numpy's function, which asks the heuristic; where it answers `today` or declines, numpy's rule decides."""
     today = [pattern.search(open(host.__file__, encoding="utf-8").read())[0] for pattern in (TABLE, LOOP)]
     memory, few = today[0].partition("= ")[2], today[1].removeprefix("if ").removesuffix(":")
     host.isin_way = isin_way
@@ -39,7 +39,7 @@ def learned():
 
 
 def judged(at, ways):
-    """Returns the features of a fresh search, and the milliseconds of each way; `inf` where a table is too large."""
+    """The features of a fresh search, and the milliseconds of each way; `inf` where a table is too large."""
     generator = np.random.default_rng([SEED, at])
     context = draw(generator)
     data = arrays(context, generator)
@@ -83,7 +83,7 @@ def judge(first, step, core, end):
 
 
 def summary(found):
-    """Returns the table of all ways, and the searches that the heuristic makes slow."""
+    """The table of all ways, and the searches that the heuristic makes slow."""
     least = [min(search[name] for name in WAYS) for search in found]
     lines = [f"{len(found)} fresh searches, numpy {np.__version__}, {os.cpu_count()} cores"]
     lines.append(f"{'':28}total ms  of least  geometric mean  > 5 % slower  > {SLOW} times  worst (than numpy today)")

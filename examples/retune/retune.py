@@ -43,7 +43,7 @@ def run(*words: str | Path) -> str:
 
 
 def inputs(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Returns the features and the distinct inputs of a CSV file or a log."""
+    """The features and the distinct inputs of a CSV file or a log."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as file:
         lines = file.readlines()
     rows = list(csv.reader(lines[lines[0].startswith("{") :]))
@@ -76,7 +76,7 @@ def appended(old: Path, new: Path) -> None:
 
 
 def judged(model: Path, log: Path) -> dict[str, float]:
-    """Returns what `ah-train evaluate` finds of a model."""
+    """What `ah-train evaluate` finds of a model."""
     found: dict[str, float] = json.loads(run(AH_TRAIN, "evaluate", model, log, "--json"))["model"]
     return found
 

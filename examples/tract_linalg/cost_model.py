@@ -45,7 +45,7 @@ class Kernel(collections.namedtuple("Kernel", "family mr nr")):
         return cls("-".join(filter(None, [before.replace("_", "-"), after])), int(mr), int(nr))
 
     def choice(self):
-        """Returns the name that import gives it."""
+        """The name that import gives it."""
         return f"kernel={self.family}_mr={self.mr}_nr={self.nr}"
 
     def padded(self, m, n):
@@ -79,7 +79,7 @@ class Linear:
         return rows * columns * k, rows // kernel.mr * (columns // kernel.nr), 1
 
     def fitted(self, times):
-        """Returns the model with coefficients from these times: non-negative least squares, as tract does."""
+        """The model with coefficients from these times: non-negative least squares, as tract does."""
         rows = collections.defaultdict(list)
         for shape, kernels in times.items():
             for kernel, seconds in kernels.items():
@@ -186,7 +186,7 @@ class Processor:
         return self.rust(json.loads(model.read_text()), (folder / "mmm.rs").read_text(), len(shapes))
 
     def rust(self, model, code, shapes):
-        """Returns the file for tract: coefficients and factors of the model, and `leaf` of ah-codegen's code."""
+        """The file for tract: coefficients and factors of the model, and `leaf` of ah-codegen's code."""
         costs = model.get("costs")
         if not costs or costs["terms"] != TERMS or len(costs["classes"]) != 1:
             raise SystemExit(
@@ -229,14 +229,14 @@ class Processor:
                 "    }",
                 "}",
                 "",
-                "/// Returns the class of a shape.",
+                "/// The class of a shape.",
                 leaf,
                 *helpers,
             ]
         )
 
     def picks(self, shapes, folder):
-        """Returns the kernels that the Rust file in FOLDER picks, after a comparison with ah-codegen's code."""
+        """The kernels that the Rust file in FOLDER picks, after a comparison with ah-codegen's code."""
         for name in ("judge.rs", "formula_cost_model.rs"):
             shutil.copy(HERE / name, folder)
         run("rustc", "--edition", "2024", "-A", "warnings", folder / "judge.rs", "-o", folder / "judge")
@@ -250,7 +250,7 @@ class Processor:
         return picks
 
     def judged(self, seeds):
-        """Returns by model (loss, loss in total, worst), the means of the seeds and the worst of all."""
+        """By model (loss, loss in total, worst), the means of the seeds and the worst of all."""
         figures = collections.defaultdict(list)
         for seed in range(seeds):
             held_out = [shape for shape in self.times if is_held_out(seed, shape)]
@@ -274,7 +274,7 @@ class Processor:
 
 
 def leaf_and_helpers(code):
-    """Returns the function `leaf` of ah-codegen's code as one of (m, k, n), and the functions that it calls."""
+    """The function `leaf` of ah-codegen's code as one of (m, k, n), and the functions that it calls."""
     functions = {
         text.split("(")[0].split()[-1]: text for text in re.findall(r"^fn \w+\(.*?^}\n", code, re.DOTALL | re.MULTILINE)
     }
@@ -295,7 +295,7 @@ def leaf_and_helpers(code):
 
 
 def number(x):
-    """Returns a number as tract's own files have it: 1.9576639e-11, 0e0."""
+    """A number as tract's own files have it: 1.9576639e-11, 0e0."""
     digits, exponent = f"{x:.7e}".split("e")
     return f"{digits.rstrip('0').rstrip('.')}e{int(exponent)}"
 
@@ -306,7 +306,7 @@ def is_held_out(seed, shape):
 
 
 def run(*command, stdin=None):
-    """Returns the output of a command; ends with its messages if it fails."""
+    """The output of a command; ends with its messages if it fails."""
     done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")

@@ -20,7 +20,7 @@ pub struct FormulaCostModel<'a> {
 }
 
 impl FormulaCostModel<'_> {
-    /// Returns the seconds that the kernel at `ix` is expected to take.
+    /// The seconds that the kernel at `ix` is expected to take.
     fn predicted(
         &self,
         ix: usize,
@@ -35,7 +35,7 @@ impl FormulaCostModel<'_> {
         factor * formula + self.restream * rows * (columns / nr as f64) * k
     }
 
-    /// Returns the kernel that is expected to be the fastest one; the default where a dimension is unknown.
+    /// The kernel that is expected to be the fastest one; the default where a dimension is unknown.
     pub fn pick(
         &self,
         impls: &[Box<dyn MatMatMul>],

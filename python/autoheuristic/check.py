@@ -118,12 +118,12 @@ class Outputs:
         self._odd = {name for name, value in self._expected.items() if float(_error(value, value, False)) != 0.0}
 
     def errors(self, kept: int | None = None) -> Errors:
-        """Returns the differences of the outputs, or of a ``kept`` result, without waiting for the device."""
+        """The differences of the outputs, or of a ``kept`` result, without waiting for the device."""
         found = self._results() if kept is None and self._expected else self._kept.get(kept, {})  # type: ignore[arg-type]
         return [(name, _error(found[name], value, name in self._odd)) for name, value in self._expected.items()]
 
     def digest(self) -> list[Any]:
-        """Returns a number for the bits of each output, without waiting for the device."""
+        """A number for the bits of each output, without waiting for the device."""
         found = self._results()
         return [_digest(found[name]) for name in sorted(found)]
 
@@ -158,7 +158,7 @@ class Outputs:
 
 
 def _digest(tensor: Any) -> Any:
-    """Returns a number that other bits change: a sum, modulo 2^64, of the elements' bits times odd numbers."""
+    """A number that other bits change: a sum, modulo 2^64, of the elements' bits times odd numbers."""
     import torch
 
     kinds = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -181,7 +181,7 @@ def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
 
 
 def _median(values: Sequence[Any]) -> Any:
-    """Returns the median of an odd number of tensors, element by element; NaN only where all have it."""
+    """The median of an odd number of tensors, element by element; NaN only where all have it."""
     ordered = [_wide(value) for value in values]
     for end in range(len(ordered) - 1, 0, -1):
         for i in range(end):
@@ -190,14 +190,14 @@ def _median(values: Sequence[Any]) -> Any:
 
 
 def _wide(tensor: Any) -> Any:
-    """Returns floats of eight bits as float32 and truth values as integers: PyTorch does not compute with them."""
+    """Floats of eight bits as float32 and truth values as integers: PyTorch does not compute with them."""
     if str(tensor.dtype) == "torch.bool":
         return tensor.char()
     return tensor.float() if tensor.dtype.is_floating_point and tensor.element_size() < 2 else tensor
 
 
 def _error(found: Any, expected: Any, is_odd: bool) -> Any:
-    """Returns the largest difference; 1 for integers that differ. NaN and infinities equal themselves if ``is_odd``."""
+    """The largest difference; 1 for integers that differ. NaN and infinities equal themselves if ``is_odd``."""
     if expected.numel() == 0:
         return 0.0
     found, expected = _wide(found), _wide(expected)

@@ -17,7 +17,7 @@ DEFAULTS = {"num_ctas": 1, "maxnreg": None, "ir_override": None}
 
 
 def choice_name(config: Any) -> str:
-    """Returns the name of a ``triton.Config``.
+    """The name of a ``triton.Config``.
 
     ``Config({"BLOCK_N": 64, "BLOCK_M": 16}, num_warps=2)`` is ``BLOCK_M=16_BLOCK_N=64_num_warps=2_num_stages=3``.
     """
@@ -28,7 +28,7 @@ def choice_name(config: Any) -> str:
 
 
 def choice_names(configs: Sequence[Any]) -> list[str]:
-    """Returns the names of all configurations.
+    """The names of all configurations.
 
     Raises:
         ConfigError: Two configurations have one name.
@@ -44,7 +44,7 @@ def choice_names(configs: Sequence[Any]) -> list[str]:
 
 
 def distinct(configs: Sequence[Any]) -> list[Any]:
-    """Returns the first configuration of each name: packages list some of theirs twice."""
+    """The first configuration of each name: packages list some of theirs twice."""
     found: dict[str, Any] = {}
     for config in configs:
         found.setdefault(choice_name(config), config)

@@ -59,7 +59,7 @@ class GpuClock:
         return times
 
     def _once(self, launches: Sequence[Launch], cold: bool) -> list[tuple[float, bool]]:
-        """Returns the milliseconds of each launch, and whether the host launched it before the GPU was ready."""
+        """The milliseconds of each launch, and whether the host launched it before the GPU was ready."""
         event, clear = self._interface.Event, self._driver.clear_cache
         while len(self._events) < len(launches):
             self._events.append((event(enable_timing=True), event(enable_timing=True)))

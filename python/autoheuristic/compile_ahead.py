@@ -47,7 +47,7 @@ class Fits:
         self._begun: set[int] = set()
 
     def begin(self, choices: Iterable[int]) -> list[int]:
-        """Returns those that were not begun before; one that does not fit comes before those that are larger."""
+        """Those that were not begun before; one that does not fit comes before those that are larger."""
         new = [i for i in choices if i not in self._begun]
         self._begun.update(new)
         return sorted(new, key=lambda i: math.prod(v for v in self._configs[i].values() if _is_size(v) and v > 0))
@@ -58,7 +58,7 @@ class Fits:
             self._too_large[index] = shared_memory
 
     def why_not(self, index: int) -> str | None:
-        """Returns why a configuration is predicted not to fit; ``None`` if it may."""
+        """Why a configuration is predicted not to fit; ``None`` if it may."""
         for smaller, need in self._too_large.items():
             config, least = self._configs[index], self._configs[smaller]
             is_other = smaller != index and config.keys() == least.keys()

@@ -14,7 +14,7 @@ CONTEXTS = 4 << 30
 
 
 def current() -> dict[str, Any]:
-    """Returns the identity of the current GPU.
+    """The identity of the current GPU.
 
     Raises:
         MeasureError: There is none.
@@ -29,7 +29,7 @@ def current() -> dict[str, Any]:
 
 
 def held_by_others() -> int:
-    """Returns the bytes of the device's memory that other programs hold; 0 if it is no more than their start takes."""
+    """The bytes of the device's memory that other programs hold; 0 if it is no more than their start takes."""
     torch: Any = sys.modules.get("torch")
     try:
         free, total = torch.cuda.mem_get_info()
@@ -66,7 +66,7 @@ def _identity(index: int) -> dict[str, Any]:
 
 
 def _driver_version() -> int:
-    """Returns the CUDA version that the driver supports, ``13000`` for 13.0; 0 if there is none to ask."""
+    """The CUDA version that the driver supports, ``13000`` for 13.0; 0 if there is none to ask."""
     version = ctypes.c_int()
     try:
         ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))

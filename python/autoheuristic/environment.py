@@ -17,14 +17,14 @@ def uses_heuristic(name: str) -> bool:
 
 
 def cache_folder() -> Path:
-    """Returns the folder of this package below the user's cache folder."""
+    """The folder of this package below the user's cache folder."""
     user = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     home = Path(os.environ.get("HOME") or tempfile.gettempdir())
     return (Path(user) if user else home / ".cache") / "autoheuristic"
 
 
 def counted(count: int, noun: str) -> str:
-    """Returns a count with its noun: ``1 input``, ``2 inputs``."""
+    """A count with its noun: ``1 input``, ``2 inputs``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 

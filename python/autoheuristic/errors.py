@@ -35,7 +35,7 @@ def of_author(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def shown(error: Exception) -> str:
-    """Returns what to say about an error: its kind too, unless it is one of ours."""
+    """What to say about an error: its kind too, unless it is one of ours."""
     if isinstance(error, AutoHeuristicError):
         return str(error)
     while isinstance(error.__cause__, type(error)):  # Triton's compiler raises again at each call of a function.

@@ -29,7 +29,7 @@ CATEGORIES = ("bool", "str")
 
 
 def find_kernel(named: str) -> Tuner:
-    """Returns the tuned kernel that ``module:kernel`` names; the module may be a file, ``examples/matmul.py:kernel``.
+    """The tuned kernel that ``module:kernel`` names; the module may be a file, ``examples/matmul.py:kernel``.
 
     Raises:
         ConfigError: There is no such module or kernel, or it has no example.
@@ -92,7 +92,7 @@ class Example:
         self.source_hash = tuner.kernel.source_hash()
 
     def hidden(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Returns the numbers of the calls that the features do not determine: they change where other columns do.
+        """The numbers of the calls that the features do not determine: they change where other columns do.
 
         Arguments first; the grid only where no argument shows the change. ``rows`` are lines of the inputs.
         """
@@ -131,17 +131,17 @@ class Example:
         return call
 
     def outputs(self, call: Call) -> Outputs:
-        """Returns the outputs of a call, which are compared."""
+        """The outputs of a call, which are compared."""
         options = self._options
         return Outputs(self.kernel.named_args(call), options.outputs, options.tolerance, options.reference)
 
     def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
-        """Returns the configurations to measure, of those that pruning leaves: all."""
+        """The configurations to measure, of those that pruning leaves: all."""
         return offered
 
 
 def _number(value: Any) -> Any:
-    """Returns the number that a text is, else the text: further columns come as texts."""
+    """The number that a text is, else the text: further columns come as texts."""
     if not isinstance(value, str):
         return value
     for kind in (int, float):

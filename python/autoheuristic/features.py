@@ -45,7 +45,7 @@ class Features:
 
     @classmethod
     def of_names(cls, kernel: Kernel, names: Iterable[str]) -> Features:
-        """Returns the features of these names.
+        """The features of these names.
 
         Raises:
             FeatureError: The kernel has no such parameter.
@@ -54,7 +54,7 @@ class Features:
 
     @classmethod
     def of_call(cls, kernel: Kernel, call: Call) -> Features:
-        """Returns all features of a call, which decides which arguments are features, and their kinds.
+        """All features of a call, which decides which arguments are features, and their kinds.
 
         Raises:
             FeatureError: Two features would have one name.
@@ -73,12 +73,12 @@ class Features:
         return cls(kernel, parts)
 
     def of_package(self, keys: Iterable[str]) -> list[str]:
-        """Returns the features that an author's key depends on: its arguments, and all element types."""
+        """The features that an author's key depends on: its arguments, and all element types."""
         wanted = set(keys)
         return [part.name for part in self.parts if part.parameter in wanted or part.kind == TYPE]
 
     def read(self, call: Call) -> dict[str, Any]:
-        """Returns the features of a call: numbers, and the texts of categories.
+        """The features of a call: numbers, and the texts of categories.
 
         Raises:
             FeatureError: An argument is missing, or of another kind than in the first call.
@@ -93,7 +93,7 @@ class Features:
         return found
 
     def reader(self, call: Call) -> Reader:
-        """Returns the reader of calls that are laid out as this one.
+        """The reader of calls that are laid out as this one.
 
         It is compiled: a loop over the features takes 1 us where subscripts take 0.2.
 
@@ -132,7 +132,7 @@ class Memory:
         self.known: dict[Key, Any] = {}
 
     def find(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns the decision for a call; ``None`` if it is new. What is wrong with it shows when it is decided."""
+        """The decision for a call; ``None`` if it is new. What is wrong with it shows when it is decided."""
         try:
             read = self._features.readers.get((len(args), *kwargs)) or self._features.reader(Call(grid, args, kwargs))
             return self.known.get(read(grid, args, kwargs))
@@ -147,7 +147,7 @@ class Memory:
 
 
 def dtype_of(value: Any) -> Any:
-    """Returns the element type of a tensor or of a tensor descriptor; ``None`` of anything else."""
+    """The element type of a tensor or of a tensor descriptor; ``None`` of anything else."""
     found = getattr(value, "dtype", None)
     return getattr(getattr(value, "base", None), "dtype", None) if found is None else found
 
@@ -164,7 +164,7 @@ def _part(name: str, parameters: Iterable[str]) -> Part:
 
 
 def _kind(value: Any, is_constant: bool) -> str | None:
-    """Returns the kind of an argument's feature; ``None`` if it is none: a float, a function, a tuple."""
+    """The kind of an argument's feature; ``None`` if it is none: a float, a function, a tuple."""
     if dtype_of(value) is not None:
         return TYPE
     if value is None:

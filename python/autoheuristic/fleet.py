@@ -46,7 +46,7 @@ class Shard:
     ended: float = 0.0
 
     def measured(self) -> list[bytes]:
-        """Returns the whole lines of the copies, and cuts off what an append that failed halfway left there."""
+        """The whole lines of the copies, and cuts off what an append that failed halfway left there."""
         for file in self.files:
             with file.open("ab") as copy:
                 copy.truncate(len(_lines_after(file, 0)))

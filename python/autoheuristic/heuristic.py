@@ -51,7 +51,7 @@ class Heuristic:
         """Whether it adds up trees or looks a class up, in code that ``torch.compile`` cannot trace."""
 
     def in_order(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterator[str]:
-        """Returns the offered choices that the heuristic allows here, the pick first; none where it declines."""
+        """The offered choices that the heuristic allows here, the pick first; none where it declines."""
         values = [features[name] for name in self.features]
         # A heuristic that is not told what is offered expects only what training usually saw: 1.5 % on sparse logs.
         picked = self.choose_among(offered, *values)
@@ -61,13 +61,13 @@ class Heuristic:
             yield from (name for name in self._module.ranked(*values) if name in offered and name != picked)
 
     def other_source(self, source: str) -> str | None:
-        """Returns what to do where another source of the kernel was measured than the one of this hash."""
+        """What to do where another source of the kernel was measured than the one of this hash."""
         if getattr(self._module, "SOURCE", source) == source:
             return None
         return f"{self.shown}: the kernel's source has changed; measure it again: {self._module.COMMAND} --log NEW"
 
     def unmeasured(self, names: Sequence[str]) -> str | None:
-        """Returns what to do where some of the kernel's configurations were never measured."""
+        """What to do where some of the kernel's configurations were never measured."""
         measured = getattr(self._module, "MEASURED", names)
         if not (new := [name for name in names if name not in measured]):
             return None
@@ -77,7 +77,7 @@ class Heuristic:
         )
 
     def mismatch(self) -> str | None:
-        """Returns on which device to ask instead; ``None`` on this one, and where the log named none."""
+        """On which device to ask instead; ``None`` on this one, and where the log named none."""
         if not hasattr(self._module, "device_mismatch"):
             return None
         here = device.current()
@@ -99,7 +99,7 @@ class Heuristic:
 
 
 def for_this_device(sources: Iterable[Source]) -> Heuristic:
-    """Returns the first of several heuristics that is for the current device.
+    """The first of several heuristics that is for the current device.
 
     Raises:
         HeuristicError: None is, or one before it is not such a file.

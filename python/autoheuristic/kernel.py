@@ -70,7 +70,7 @@ class Kernel:
         self._positions = {id(config): i for i, config in enumerate(self.configs)}
 
     def source_hash(self) -> str:
-        """Returns the hash of the kernel's source."""
+        """The hash of the kernel's source."""
         return source_hash(self.jit)
 
     def launch(self, index: int, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup: bool = False) -> Any:
@@ -105,7 +105,7 @@ class Kernel:
         return None, last
 
     def prepared(self, call: Call, index: int) -> Launch:
-        """Returns the launch of one configuration, with the hooks around it."""
+        """The launch of one configuration, with the hooks around it."""
         arguments = {**self.named_args(call), **self.all_kwargs[index]}
         config, autotuner = self.configs[index], self._autotuner
 
@@ -127,7 +127,7 @@ class Kernel:
         return Launch(before, run, lambda exception: autotuner.post_hook(arguments, exception=exception))
 
     def _direct(self, compiled: Any, call: Call, index: int) -> Callable[[], object] | None:
-        """Returns a function that launches a compiled kernel without looking it up, which takes the host half as long.
+        """A function that launches a compiled kernel without looking it up, which takes the host half as long.
 
         ``None`` where other code takes part in a launch.
         """
@@ -138,7 +138,7 @@ class Kernel:
         return functools.partial(compiled[self.grid(call, index)], *(named[name] for name in self.jit.arg_names))
 
     def pruned(self, call: Call) -> list[int]:
-        """Returns the configurations that the autotuner would benchmark: all, or what ``prune_configs_by`` leaves."""
+        """The configurations that the autotuner would benchmark: all, or what ``prune_configs_by`` leaves."""
         autotuner = self._autotuner
         autotuner.nargs = dict(zip(self.arg_names, call.args))
         try:
@@ -148,20 +148,20 @@ class Kernel:
         return [i for config in kept if (i := self.position(config)) is not None]
 
     def offered(self, prune: Callable[..., Any] | None, configs: Sequence[Any], call: Call) -> frozenset[str]:
-        """Returns the names of the configurations that an ``early_config_prune`` leaves, if there is one."""
+        """The names of the configurations that an ``early_config_prune`` leaves, if there is one."""
         if prune is None:
             return self._all
         kept = of_author("early_config_prune", prune, configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
         return frozenset(self.names[i] for config in kept if (i := self.position(config)) is not None)
 
     def position(self, config: Any) -> int | None:
-        """Returns the index of a configuration; ``None`` of one that a pruner made and that is none of these."""
+        """The index of a configuration; ``None`` of one that a pruner made and that is none of these."""
         # By identity first: a name takes 3 us, and a pruner is asked for all of 640.
         found = self._positions.get(id(config))
         return self.index.get(choice_name(config)) if found is None else found
 
     def specialization(self, call: Call) -> tuple[Any, ...]:
-        """Returns what a compiled kernel depends on: calls that agree in it share their kernels.
+        """What a compiled kernel depends on: calls that agree in it share their kernels.
 
         Triton tells integers apart that are 1 or multiples of 16 or need 64 bits, and pointers that are aligned to 16.
         """
@@ -169,11 +169,11 @@ class Kernel:
         return tuple((name, *_kind(named[name], name in self.constants)) for name in sorted(named))
 
     def named_args(self, call: Call) -> dict[str, Any]:
-        """Returns the arguments of a call by name."""
+        """The arguments of a call by name."""
         return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
 
     def grid(self, call: Call, index: int = 0) -> tuple[int, ...]:
-        """Returns the three sizes of a call's grid with a configuration."""
+        """The three sizes of a call's grid with a configuration."""
         grid = call.grid
         if callable(grid):
             grid = grid({**self.defaults, **self.named_args(call), **self.all_kwargs[index]})
@@ -199,7 +199,7 @@ def _kind(value: Any, is_constant: bool) -> tuple[Any, ...]:
 
 
 def source_hash(kernel: Any) -> str:
-    """Returns the hash of a kernel's text, that of all functions it calls, and the constants it reads.
+    """The hash of a kernel's text, that of all functions it calls, and the constants it reads.
 
     A kernel is anything with ``src`` and ``fn``, as ``triton.jit`` makes them. Triton's own ``cache_key`` contains the
     line at which a kernel begins, so a configuration added above the kernel would change it.
@@ -222,7 +222,7 @@ def source_hash(kernel: Any) -> str:
 
 
 def _globals(function: Any) -> Iterator[tuple[str, Any]]:
-    """Returns the globals that a function names, those of the modules that it names too."""
+    """The globals that a function names, those of the modules that it names too."""
     names = sorted(_names(function.__code__))
     found = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
     closure = zip(function.__code__.co_freevars, function.__closure__ or ())

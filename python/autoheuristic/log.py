@@ -101,7 +101,7 @@ def _number(text: str) -> int | float:
 
 
 def json_lines(path: Path, begin: int = 0) -> Iterator[dict[str, Any]]:
-    """Returns the objects of a file that has one on each line, from this byte on; not those of torn lines."""
+    """The objects of a file that has one on each line, from this byte on; not those of torn lines."""
     for line in path.read_bytes()[begin:].splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
             found = json.loads(line)

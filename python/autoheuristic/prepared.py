@@ -61,7 +61,7 @@ class PreparedInput:
         return [int(digest) for digest in _on_device(self._outputs.digest)]
 
     def time(self, choices: Sequence[int], runs: Sequence[int], cold: bool) -> list[float]:
-        """Returns the milliseconds of one sample of each, the mean of ``runs`` runs; all are queued at once.
+        """The milliseconds of one sample of each, the mean of ``runs`` runs; all are queued at once.
 
         Raises:
             DeviceLostError: The device reported a fault.
@@ -120,7 +120,7 @@ def _on_device(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def fault(error: Exception, name: str = "a configuration", is_choice: bool = False) -> MeasureError:
-    """Returns what an exception means. Where ``is_choice``, a launch of this configuration raised it."""
+    """What an exception means. Where ``is_choice``, a launch of this configuration raised it."""
     text = str(error)
     if isinstance(error, MeasureError):
         return error

@@ -92,13 +92,13 @@ def restrict(log: Path, bits: Path, invariant: Sequence[str]) -> tuple[list[str]
 
 
 def loss(times: Times, members: Sequence[str]) -> float:
-    """Returns the geometric mean of the best of these over the best of all."""
+    """The geometric mean of the best of these over the best of all."""
     ratios = (min(of[name] for name in members) / min(of.values()) for of in times.values())
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
 def _digests(path: Path) -> dict[str, dict[str, list[int]]]:
-    """Returns the digests of each configuration's outputs, by the input's values as texts.
+    """The digests of each configuration's outputs, by the input's values as texts.
 
     An input has several lines where a configuration lost the device: each process writes what it checked.
     """

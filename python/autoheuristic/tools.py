@@ -24,7 +24,7 @@ HANG_SECONDS = "120"
 
 @functools.cache
 def tool(name: str) -> str:
-    """Returns the path of a tool: from this Python's scripts, else from ``PATH``. ``AH_TRAIN`` overrides ``ah-train``.
+    """The path of a tool: from this Python's scripts, else from ``PATH``. ``AH_TRAIN`` overrides ``ah-train``.
 
     Raises:
         ConfigError: It is not installed, or it is another version's.
@@ -58,7 +58,7 @@ def become(name: str) -> NoReturn:
 
 
 def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:
-    """Returns the command that measures a kernel: ``ah-collect`` with ``autoheuristic worker WORKER...``.
+    """The command that measures a kernel: ``ah-collect`` with ``autoheuristic worker WORKER...``.
 
     Raises:
         ConfigError: ``ah-collect`` is not installed.
@@ -68,7 +68,7 @@ def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:
 
 
 def environment(first: Path = Path(__file__).resolve().parents[1]) -> dict[str, str]:
-    """Returns the environment in which Python looks into a folder first.
+    """The environment in which Python looks into a folder first.
 
     By default this is the package's own, so that a worker finds it where it is not installed.
     """
@@ -98,7 +98,7 @@ def say(message: str) -> None:
 
 
 def _version(path: str) -> str:
-    """Returns the version that a tool prints after its name."""
+    """The version that a tool prints after its name."""
     try:
         words = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30).stdout.split()
     except (OSError, subprocess.TimeoutExpired):

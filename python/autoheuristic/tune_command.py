@@ -144,7 +144,7 @@ def _continue(log: Path, example: Example) -> None:
 
 
 def _of_these(log: Path, names: Sequence[str], folder: Path, is_copied: bool) -> Path:
-    """Returns a log without configurations that the kernel no longer has: this one, or a copy in the folder."""
+    """A log without configurations that the kernel no longer has: this one, or a copy in the folder."""
     found = Log.read(log)
     if set(found.choices) <= set(names) and not is_copied:
         return log
@@ -153,12 +153,12 @@ def _of_these(log: Path, names: Sequence[str], folder: Path, is_copied: bool) ->
 
 
 def _outcomes(log: Path) -> Path:
-    """Returns the file beside a log: configurations that failed, and inputs that nothing measured."""
+    """The file beside a log: configurations that failed, and inputs that nothing measured."""
     return log.with_name(f"{log.name}.outcomes.jsonl")
 
 
 def _failures(log: Path, inputs: int, choices: int) -> list[str]:
-    """Returns a line for each configuration that failed, those that failed most first, and what they have in common."""
+    """A line for each configuration that failed, those that failed most first, and what they have in common."""
     reasons: dict[str, dict[str, str]] = defaultdict(dict)
     for record in json_lines(_outcomes(log)):
         for choice in record.get("choices", ()) if "failed" in record else ():

@@ -49,7 +49,7 @@ class Picker:
         """The configuration that was launched, by index."""
 
     def candidates(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterable[int]:
-        """Returns the configurations to try, best first, each once. ``offered`` are those that the pruning left."""
+        """The configurations to try, best first, each once. ``offered`` are those that the pruning left."""
         names = self.heuristic.in_order(features, offered) if self.heuristic is not None else ()
         index_of = self._kernel.index
         return dict.fromkeys([*(index_of[name] for name in names), self._fallback, *index_of.values()])
@@ -145,7 +145,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
     # Calls
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        """Returns the launcher for a grid, as ``triton.jit`` kernels do."""
+        """The launcher for a grid, as ``triton.jit`` kernels do."""
 
         def launch(*args: Any, **kwargs: Any) -> Any:
             picker = self._picker
@@ -310,12 +310,12 @@ def tune(
 
 
 def stem(tuner: Tuner) -> str:
-    """Returns the beginning of the names of a kernel's files: the module's, and the tuner's own name."""
+    """The beginning of the names of a kernel's files: the module's, and the tuner's own name."""
     return file_name(f"{Path(tuner.base_fn.__code__.co_filename).stem}.{tuner.name}")
 
 
 def heuristic_file(tuner: Tuner) -> Path:
-    """Returns where ``autoheuristic tune`` writes a kernel's heuristic: beside the source of the kernel.
+    """Where ``autoheuristic tune`` writes a kernel's heuristic: beside the source of the kernel.
 
     That of an installed package lies in the user's cache, because an installation belongs to the installer.
     """

@@ -71,7 +71,7 @@ class Worker:
         return GpuClock()
 
     def answers(self, request: Mapping[str, Any], alive: Any = lambda text="": None) -> Iterator[Answer]:
-        """Returns the answers to a request; calls ``alive`` often while it works.
+        """The answers to a request; calls ``alive`` often while it works.
 
         Raises:
             DeviceLostError: The device was lost while it worked on several cells.
@@ -141,7 +141,7 @@ class Worker:
         return {}
 
     def _planned(self, context: Mapping[str, Any]) -> Compilation:
-        """Returns an input's call and its configurations."""
+        """An input's call and its configurations."""
         call = self._source.call(context)
         kept = self._source.worth_measuring(self._kernel.pruned(call), context)
         fits = Fits(self._kernel.all_kwargs, device.current()["shared_memory"])
@@ -238,7 +238,7 @@ def serve(find: Callable[[], Any], after: int | None = None, bits: Path | None =
 
 
 def _requests() -> IO[str]:
-    """Returns the requests. Ends the process if they end while one of them is not answered.
+    """The requests. Ends the process if they end while one of them is not answered.
 
     So a kernel that hangs does not keep the device after ``ah-collect`` was killed.
     """
@@ -255,7 +255,7 @@ def _requests() -> IO[str]:
 
 
 def _signs_of_life(out: IO[str], request: int) -> Callable[..., None]:
-    """Returns what writes a sign of life where a request takes long."""
+    """What writes a sign of life where a request takes long."""
     due = time.monotonic() + SIGN_OF_LIFE
 
     def sign(text: str = "") -> None:
@@ -269,13 +269,13 @@ def _signs_of_life(out: IO[str], request: int) -> Callable[..., None]:
 
 
 def decide(m: float, n: float, k: float, b: float) -> int:
-    """Returns a choice, as generated Python does it: a call, and eight comparisons on four numbers."""
+    """A choice, as generated Python does it: a call, and eight comparisons on four numbers."""
     first = 0 if m <= 96.0 else 1 if k <= 128.0 else 2 if n <= 100.0 else 3 if b <= 4.0 else -1
     return first if first >= 0 else 4 if m <= 700.0 else 5 if k <= 300.0 else 6 if n <= 1000.0 else 7
 
 
 def decision_ns() -> float:
-    """Returns the least time of ``decide`` in nanoseconds: logs compare languages by it."""
+    """The least time of ``decide`` in nanoseconds: logs compare languages by it."""
     seconds = timeit.repeat("decide(1024.0, 2048.0, 512.0, 8.0)", globals=globals(), number=200, repeat=200)
     return round(min(seconds) / 200 * 1e9, 1)
 

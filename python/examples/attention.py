@@ -74,7 +74,7 @@ def grid(heads, n):
 
 
 def attention(q, k, v, causal, kernel=attention_kernel):
-    """Returns the attention of contiguous float16 tensors of the shape (heads, n, 64 or 128)."""
+    """The attention of contiguous float16 tensors of the shape (heads, n, 64 or 128)."""
     heads, n, depth = q.shape
     o = torch.empty_like(q)
     kernel[grid(heads, n)](q, k, v, o, depth**-0.5 * LOG2_E, heads, n, depth, causal)
@@ -97,7 +97,7 @@ def draw(rng):
 
 
 def reference(arguments):
-    """Returns the output and what it should be."""
+    """The output and what it should be."""
     q, k, v, o = arguments[:4]
     causal = arguments[8]
     return o, torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)

@@ -158,7 +158,7 @@ def medians(log):
 
 
 def best_single(log):
-    """Returns the configuration with the least geometric mean of its slowdowns."""
+    """The configuration with the least geometric mean of its slowdowns."""
     table = list(medians(log).values())
     worst = 10.0  # What a failure counts.
 
@@ -195,7 +195,7 @@ def autotune(example, count):
 
 
 def row_of(example, log, values):
-    """Returns the arguments of the example for a logged input."""
+    """The arguments of the example for a logged input."""
     return {name: {"True": True, "False": False}.get(value, value) for name, value in zip(log.features, values)}
 
 

@@ -74,7 +74,7 @@ def grid(M, N):
 
 
 def matmul(a, b, kernel=matmul_kernel):
-    """Returns the product of two float16 matrices."""
+    """The product of two float16 matrices."""
     (M, K), N = a.shape, b.shape[1]
     c = torch.empty((M, N), device=a.device, dtype=torch.float16)
     kernel[grid(M, N)](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride())
@@ -99,6 +99,6 @@ def size(rng, least, most):
 
 
 def reference(arguments):
-    """Returns the output and what it should be."""
+    """The output and what it should be."""
     a, b, c = arguments[:3]
     return c, a @ b

@@ -189,7 +189,7 @@ class Kernel:
 
 
 def tensors(count=4):
-    """Returns ``x`` and ``y`` of one call."""
+    """``x`` and ``y`` of one call."""
     return fake_device.Tensor(range(1, count + 1)), fake_device.Tensor([math_nan] * count)
 
 

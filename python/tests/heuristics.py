@@ -70,7 +70,7 @@ def learned(folder, choices, *words):
 
 
 def tool(name):
-    """Returns a tool of this repository."""
+    """A tool of this repository."""
     places = [
         os.environ.get(name.upper().replace("-", "_")),
         *(ROOT / "target" / p / name for p in ("release", "debug")),

@@ -44,7 +44,7 @@ def kernel(device):
 
 
 def package(kernel, device, **arguments):
-    """Returns what ``@triton.autotune(configs, key=["m"])`` in a package makes."""
+    """What ``@triton.autotune(configs, key=["m"])`` in a package makes."""
 
     def do_bench(call, quantiles):
         begin = device.now

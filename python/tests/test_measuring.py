@@ -6,7 +6,7 @@ from autoheuristic.clock import LEAD, GpuClock, Launch
 
 
 def launch(device, times):
-    """Returns a launch that takes these milliseconds, one after the other."""
+    """A launch that takes these milliseconds, one after the other."""
     times = iter(times)
 
     def run():

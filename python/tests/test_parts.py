@@ -81,7 +81,7 @@ def test_a_feature_that_is_no_parameter():
 
 
 def compared(outputs):
-    """Returns what is wrong with the outputs as they are."""
+    """What is wrong with the outputs as they are."""
     return outputs.wrong(outputs.errors())
 
 

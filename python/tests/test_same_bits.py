@@ -27,7 +27,7 @@ TIMES = {"a": 1.0, "b": 1.1, "c": 1.2, "d": 2.0}
 
 @pytest.fixture
 def measured(tmp_path):
-    """Returns a function that writes a log and the bits of its inputs; ``bits`` maps (M, N) to one number a choice."""
+    """A function that writes a log and the bits of its inputs; ``bits`` maps (M, N) to one number a choice."""
 
     def write(bits, times=lambda m, n: TIMES):
         log, file = tmp_path / "x.txt", tmp_path / "x.bits.jsonl"

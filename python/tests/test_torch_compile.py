@@ -16,7 +16,7 @@ NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
 
 
 def traced(file):
-    """Returns what tracing with static and with symbolic sizes prints."""
+    """What tracing with static and with symbolic sizes prints."""
     probe = [sys.executable, "-c", "import torch, triton.language"]
     if subprocess.run(probe, capture_output=True).returncode:
         pytest.skip("PyTorch or Triton is not installed: torch.compile is not tested")

@@ -41,7 +41,7 @@ def call(tuner, n, **kwargs):
 
 
 def bench(kernel):
-    """Returns a ``do_bench`` by the fake device's clock."""
+    """A ``do_bench`` by the fake device's clock."""
 
     def do_bench(call, quantiles):
         begin = kernel.device.now

@@ -134,7 +134,7 @@ class _Pass:
         return self._graph is not None
 
     def ms(self):
-        """Returns the GPU's milliseconds of one pass."""
+        """The GPU's milliseconds of one pass."""
         import torch
 
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -153,7 +153,7 @@ class _Pass:
 
 
 def _in_turns(passes):
-    """Returns the median of each pass; they take turns, in either direction."""
+    """The median of each pass; they take turns, in either direction."""
     times = [[] for _ in passes]
     for turn in range(TURNS if all(p.is_captured for p in passes) else TURNS // 4):
         order = range(len(passes))
@@ -163,7 +163,7 @@ def _in_turns(passes):
 
 
 def _host_ms(run):
-    """Returns the milliseconds of the host and the GPU of a pass, the median of five groups."""
+    """The milliseconds of the host and the GPU of a pass, the median of five groups."""
     import torch
 
     for _ in range(3):

@@ -202,7 +202,7 @@ ROWS = (
 
 
 def table(results):
-    """Returns the results as a table: a row for each figure, a column for each workload."""
+    """The results as a table: a row for each figure, a column for each workload."""
 
     def shown(cell):
         if isinstance(cell, float):

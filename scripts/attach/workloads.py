@@ -18,7 +18,7 @@ class Workload:
 
     package: str
     make: Callable[..., Callable[[], Any]]
-    """Returns the function that runs the operation on a shape's arguments."""
+    """The function that runs the operation on a shape's arguments."""
     first: list[Shape]
     """The shapes of a fresh process, in this order."""
     draw: Callable[[random.Random, int], Shape]
@@ -33,14 +33,14 @@ class Workload:
     """Forgets what the package itself keeps above its autotuners, so that they are asked again."""
 
     def learned(self):
-        """Returns the shapes to learn from, without end."""
+        """The shapes to learn from, without end."""
         rng, i = random.Random(1), 0
         while True:
             yield self.draw(rng, i)
             i += 1
 
     def unseen(self, count: int) -> list[Shape]:
-        """Returns shapes that are not among the first thousand to learn from, in the same order of kinds."""
+        """Shapes that are not among the first thousand to learn from, in the same order of kinds."""
         shapes = self.learned()
         known = [next(shapes) for _ in range(1000)]
         rng, found = random.Random(2), []

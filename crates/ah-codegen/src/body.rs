@@ -135,7 +135,8 @@ impl BodyBuilder<'_, '_> {
         if let Some(known) = self.known.parts.get(&expr) {
             return known.clone();
         }
-        let (name, facts) = (self.names.feature(slot), facts.outside());
+        let name = self.names.feature(slot);
+        let facts = facts.outside();
         let value = match facts.derived(slot) {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
@@ -192,7 +193,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         names: &'a Names,
         reads: &'a mut BTreeSet<String>,
     ) -> Self {
-        let (known, steps) = (Known::default(), Vec::new());
+        let known = Known::default();
+        let steps = Vec::new();
         Self { model, syntax, names, reads, rankings: &[], known, steps }
     }
 
@@ -261,7 +263,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
                 this.node(children[usize::from(is_above)], facts);
             });
         };
-        let (mut facts, possible) = (facts.clone(), facts.possible(slot));
+        let possible = facts.possible(slot);
+        let mut facts = facts.clone();
         let known = possible.iter().flatten().filter(|text| self.model.knows(slot, text));
         let known: Vec<&String> = known.collect();
         let is_safe = known.len() == possible.len() && !facts.range(&feature(self.model, slot)).nan;
@@ -298,7 +301,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             return side(self, truth.low == 1.0, &facts);
         }
         let code = self.runs(test, &facts);
-        let (mut no, mut yes) = (facts.clone(), facts);
+        let mut no = facts.clone();
+        let mut yes = facts;
         no.learn_range(test, 0.0, 0.0, true);
         yes.learn(test, true);
         match self.syntax.literal(&code) {
@@ -313,7 +317,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
 
     /// The steps that `add` adds, without a trace of their variables.
     fn apart(&mut self, add: impl FnOnce(&mut Self)) -> Vec<Step> {
-        let (known, before) = (self.known.clone(), std::mem::take(&mut self.steps));
+        let known = self.known.clone();
+        let before = std::mem::take(&mut self.steps);
         add(self);
         self.known = known;
         std::mem::replace(&mut self.steps, before)
@@ -322,7 +327,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
     /// Adds the steps of a leaf: a condition for each choice that may not run here, as far as it changes the pick.
     fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) {
         let model = self.model;
-        let (mut asked, mut lacking) = (None, BTreeSet::new());
+        let mut asked = None;
+        let mut lacking = BTreeSet::new();
         let picked = leaf.choose(model.fallback, |choice| {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
                 return true;

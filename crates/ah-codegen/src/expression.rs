@@ -74,7 +74,8 @@ impl BodyBuilder<'_, '_> {
     }
 
     fn unary(&mut self, op: Unary, operand: &Expr, facts: &Facts<'_>) -> Code {
-        let (range, a) = (self.range(operand, facts), self.number(operand, facts));
+        let range = self.range(operand, facts);
+        let a = self.number(operand, facts);
         let a = self.float(a);
         match op {
             Unary::Not => a,
@@ -91,7 +92,8 @@ impl BodyBuilder<'_, '_> {
     }
 
     fn binary(&mut self, op: Binary, left: &Expr, right: &Expr, facts: &Facts<'_>) -> Code {
-        let (a, b) = (facts.range(left), facts.range(right));
+        let a = facts.range(left);
+        let b = facts.range(right);
         let plain = [self.number(left, facts), self.number(right, facts)];
         let mut code = plain.clone();
         let is_min_max = matches!(op, Binary::Min | Binary::Max);
@@ -145,7 +147,8 @@ impl BodyBuilder<'_, '_> {
         }
         // The divisor is read twice; 0 is false.
         let b = if b.is_variable() { b } else { self.hoist(Type::Number, b) };
-        let (value, nan) = (Code::binary(Binds::Product, &a, operator, &b), self.syntax.number(f64::NAN));
+        let value = Code::binary(Binds::Product, &a, operator, &b);
+        let nan = self.syntax.number(f64::NAN);
         self.syntax.conditional.with(&[&b, &value, &nan])
     }
 
@@ -181,7 +184,8 @@ impl BodyBuilder<'_, '_> {
 
     /// A truth value, and the condition that it is defined: it counts only there.
     pub fn truth(&mut self, expr: &Expr, facts: &Facts<'_>) -> [Code; 2] {
-        let (range, yes) = (facts.range(expr), self.syntax.truth(true));
+        let range = facts.range(expr);
+        let yes = self.syntax.truth(true);
         if is_constant(expr) {
             return match expr.truth(NOTHING) {
                 Some(value) => [self.syntax.truth(value), yes],

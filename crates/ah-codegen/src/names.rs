@@ -47,7 +47,8 @@ impl Namer {
         let is_apart =
             matches!(self.case, Case::Camel | Case::Mixed) && !base.ends_with(|c: char| c.is_ascii_digit());
         let separator = if is_apart { "" } else { "_" };
-        let (mut identifier, base) = (base.clone(), base.trim_end_matches('_'));
+        let mut identifier = base.clone();
+        let base = base.trim_end_matches('_');
         for number in 2.. {
             if self.taken.insert(identifier.clone()) {
                 break;

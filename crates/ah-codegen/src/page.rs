@@ -23,7 +23,8 @@ pub struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub fn new(language: &'a Language, model: &'a Model, names: &'a Names) -> Self {
-        let (lines, said) = (Vec::new(), Vec::new());
+        let lines = Vec::new();
+        let said = Vec::new();
         Self { language, model, names, lines, said, has_evidence: false }
     }
 
@@ -111,7 +112,8 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     let mut lines = Vec::new();
     let device = model.device.as_ref().map(|device| shown(&device.to_string()));
     let device = device.as_deref().unwrap_or("devices that the model does not name");
-    let (boosters, leaves) = (model.boosters.len(), model.tree.leaves().count());
+    let boosters = model.boosters.len();
+    let leaves = model.tree.leaves().count();
     let trees = match boosters {
         0 => format!("a tree of {leaves} leaves"),
         _ => format!("a tree of {leaves} leaves and {boosters} small ones that correct it"),
@@ -208,7 +210,8 @@ pub fn mark() -> String {
 
 /// Values separated by commas, several a line.
 pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String {
-    let (mut text, mut line) = (String::new(), String::new());
+    let mut text = String::new();
+    let mut line = String::new();
     for value in values {
         if !line.is_empty() && line.len() + value.len() > 92 {
             text += &format!("{indent}{}\n", line.trim_end());

@@ -180,7 +180,8 @@ impl Request<'_> {
         builder.precondition(&mut facts);
         let mut columns = Vec::new();
         for column in &tables.columns {
-            let (slot, expr) = (column.slot, feature(model, column.slot));
+            let slot = column.slot;
+            let expr = feature(model, column.slot);
             columns.push(match &column.categories {
                 // 1 in the set, and 0 outside of it.
                 Some(set) => {
@@ -241,7 +242,8 @@ fn distinct_rankings(model: &Model) -> (Vec<Ranking>, Vec<usize>) {
 impl TableCode {
     /// Inserts the tables as rows of a language.
     pub fn insert(&self, syntax: &Language, values: &mut tera::Context) {
-        let (tables, boosters) = (&self.tables, &self.tables.boosters);
+        let tables = &self.tables;
+        let boosters = &self.tables.boosters;
         let [node, ranked, split, pair, end] = syntax.rows;
         let row = |start: &str, fields: &[&dyn Display]| {
             let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();

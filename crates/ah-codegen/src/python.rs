@@ -232,7 +232,8 @@ pub const PYTHON: Generator = Generator {
 pub const TRITON: Generator = Generator {
     target: Target::Triton,
     usage: |place, _| {
-        let (file, module) = (place.to_string_lossy(), stem(place));
+        let file = place.to_string_lossy();
+        let module = stem(place);
         format!(
             "give it to @autoheuristic.tune(heuristic={file:?}), or {module}.early_config_prune to triton.autotune"
         )

@@ -126,7 +126,8 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
     }
     let executor = if executor.is_empty() { String::new() } else { format!("// {}\n{executor}", mark()) };
     files.insert("src/decide.rs".to_owned(), executor);
-    let (place, signature) = (request.out.join(&names.package), planned.signature(&names));
+    let place = request.out.join(&names.package);
+    let signature = planned.signature(&names);
     Ok(Output { place, signature, files, warning: None })
 }
 
@@ -141,7 +142,8 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
     }
     let mut namer = Namer::new(Case::Snake, &[RUST_WORDS]);
     let wrapped = |text: String, is_optional| if is_optional { format!("Some({text})") } else { text };
-    let (mut shown, mut configs) = (Vec::new(), vec![Vec::new(); all.len()]);
+    let mut shown = Vec::new();
+    let mut configs = vec![Vec::new(); all.len()];
     for key in keys {
         let of = |all: &Option<Vec<(String, FieldValue)>>| {
             all.as_ref()?.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())

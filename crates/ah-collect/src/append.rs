@@ -145,7 +145,8 @@ fn lock_for_run(log: &Path, outcomes: &File) -> Result<(), Error> {
 /// Whether this path still names the open file.
 fn is_at(file: &File, path: &Path) -> bool {
     let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
-    let (open, named) = (file.metadata().map(identity), std::fs::metadata(path).map(identity));
+    let open = file.metadata().map(identity);
+    let named = std::fs::metadata(path).map(identity);
     open.is_ok_and(|open| named.is_ok_and(|named| open == named))
 }
 

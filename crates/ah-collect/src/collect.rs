@@ -40,7 +40,8 @@ pub(crate) fn collect(
 ) -> Result<Summary, Error> {
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
-    let (done, short) = (earlier.done(), earlier.short());
+    let done = earlier.done();
+    let short = earlier.short();
     let plan = Plan::new(options, earlier, first.schema.clone());
     let progress = Progress::start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
@@ -158,7 +159,8 @@ impl FallbackWatch {
         if self.unmeasured_in_a_row < most {
             return Ok(());
         }
-        let (name, inputs) = (&choices[self.choice.index()], count(self.unmeasured_in_a_row.into(), "input"));
+        let name = &choices[self.choice.index()];
+        let inputs = count(self.unmeasured_in_a_row.into(), "input");
         Err(Error::Device(format!(
             "the fallback {name:?} could not be measured on the last {inputs}, so nothing can be compared with it: {}",
             self.reason

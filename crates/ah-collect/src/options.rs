@@ -61,7 +61,8 @@ impl FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = || {
             let (index, count) = text.split_once('/')?;
-            let (index, count) = (index.parse::<u64>().ok()?, count.parse::<NonZeroU64>().ok()?);
+            let index = index.parse::<u64>().ok()?;
+            let count = count.parse::<NonZeroU64>().ok()?;
             (1..=count.get()).contains(&index).then(|| Self { index: index - 1, count })
         };
         parse().ok_or_else(|| format!("expected I/N with I from 1 to N, for example 1/4, found {text:?}"))

@@ -61,7 +61,7 @@ def say(text, end="\n"):
 
 
 def restarted():
-    """Returns whether a process before this one died."""
+    """Whether a process before this one died."""
     if os.path.exists("died"):
         return True
     open("died", "w").close()
@@ -69,7 +69,7 @@ def restarted():
 
 
 def misbehave(ask, at):
-    """Returns fields of the answer, or does something worse."""
+    """Fields of the answer, or does something worse."""
     answer = lambda **fields: say(json.dumps({"id": ask["id"], **fields}))
     if MODE in ("dies once", "dies once and then has another fallback", "dies for good"):
         if not restarted():

@@ -76,9 +76,12 @@ pub const fn fill_masks(masks: &mut [Masks], columns: &[(u16, u16)], splits: &[S
         Some((_, end)) => *end as usize + columns.len(),
         None => return,
     };
-    let (mut column, mut row, mut next) = (0, 0, 0);
+    let mut column = 0;
+    let mut row = 0;
+    let mut next = 0;
     while column < columns.len() {
-        let (first, end) = (row, columns[column].1 as usize + column + 1);
+        let first = row;
+        let end = columns[column].1 as usize + column + 1;
         while row < end {
             let mut at = row;
             while at < masks.len() {
@@ -101,9 +104,12 @@ pub const fn fill_masks(masks: &mut [Masks], columns: &[(u16, u16)], splits: &[S
 /// Fills the blocks of thresholds, which are infinite beforehand, from the boosters' columns ([`Boosters::columns`]) and their
 /// sorted thresholds. The last block of a column ends with an infinite one, which no value passes.
 pub const fn fill_thresholds(blocks: &mut [[f64; THRESHOLDS]], columns: &[(u16, u16)], sorted: &[f64]) {
-    let (mut column, mut at, mut block) = (0, 0, 0);
+    let mut column = 0;
+    let mut at = 0;
+    let mut block = 0;
     while column < columns.len() {
-        let (first, end) = (at, columns[column].1 as usize);
+        let first = at;
+        let end = columns[column].1 as usize;
         while at < end {
             blocks[block + (at - first) / THRESHOLDS][(at - first) % THRESHOLDS] = sorted[at];
             at += 1;
@@ -168,7 +174,8 @@ impl Boosters<'_> {
     /// Writes the row of masks that each column's value selects. Not inlined, because arithmetic around it would take its registers.
     #[inline(never)]
     fn fill_codes(&self, codes: &mut [u16], mut value: impl FnMut(usize) -> f64) -> Result<(), usize> {
-        let (mut start, mut blocks) = (0, self.thresholds);
+        let mut start = 0;
+        let mut blocks = self.thresholds;
         for (number, (code, &(column, end))) in codes.iter_mut().zip(self.columns).enumerate() {
             let value = value(usize::from(column));
             if value.is_nan() {
@@ -180,7 +187,8 @@ impl Boosters<'_> {
                 block += 1;
             }
             // A binary search without branches, which the processor would guess wrong half of the time.
-            let (mut below, mut half) = (0, THRESHOLDS / 2);
+            let mut below = 0;
+            let mut half = THRESHOLDS / 2;
             while half > 0 {
                 below |= half * usize::from(value > own[block][below | (half - 1)]);
                 half /= 2;
@@ -243,7 +251,8 @@ impl Part {
 /// Fills the parts of all leaves, which have no choices beforehand, from their rankings, one after the other, and the end of each.
 /// `by_choice`: the lane of a choice is its number, as in the rows of boosters; otherwise a leaf's lanes are in its own order.
 pub const fn fill_leaves(parts: &mut [Part], rankings: &[Ranked], ends: &[usize], by_choice: bool) {
-    let (mut leaf, mut at) = (0, 0);
+    let mut leaf = 0;
+    let mut at = 0;
     while leaf < ends.len() {
         let first = at;
         while at < ends[leaf] {

@@ -82,7 +82,8 @@ impl Condition {
         let value = value.trim();
         let pattern = Regex::new(&format!("(?is)^{}$", regex::escape(value).replace("\\*", ".*")))
             .map_err(|e| Error::parameter(field, "a value of fewer characters", e))?;
-        let (number, negated) = (ah_types::number(value), name != column);
+        let number = ah_types::number(value);
+        let negated = name != column;
         Ok(Self { column: find(name)?, negated, order, number, pattern, text: text.to_owned() })
     }
 

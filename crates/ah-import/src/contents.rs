@@ -88,7 +88,8 @@ impl Contents {
         let too_little = |what: &str, hint: &str| {
             Err(Error::TooLittle(format!("{}: {what}; {hint}", params.tables[0].display())))
         };
-        let (bad, left) = (contents.bad_rows.count(), contents.rows_left_out);
+        let bad = contents.bad_rows.count();
+        let left = contents.rows_left_out;
         if contents.rows.is_empty() && bad > 0 {
             let what = format!("all rows were skipped (rows: {bad}), for example {}", contents.bad_rows);
             return too_little(&what, "fix them, or name other columns");

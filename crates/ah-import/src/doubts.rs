@@ -97,13 +97,15 @@ impl Doubts {
     /// [`Fault`] names them.
     pub fn one_device(&self, path: &Path) -> Result<(), Error> {
         let is_device = |watched: &&Watched| {
-            let (name, last) = (watched.words.concat(), watched.words.last());
+            let name = watched.words.concat();
+            let last = watched.words.last();
             is_in(&WORDS.devices, &name) || last.is_some_and(|last| is_in(&WORDS.device_endings, last))
         };
         for watched in self.columns.values().filter(is_device) {
             let names: Vec<&String> = watched.values.iter().filter(|value| is_name(value)).collect();
             if names.len() > 1 {
-                let (column, first) = (&watched.name, names[0]);
+                let column = &watched.name;
+                let first = names[0];
                 let hint = format!(
                     "keep the rows of one (--where {}), or make the column a feature (--features); --device LOG says that all rows \
                      are of that log's device",

@@ -69,7 +69,8 @@ pub fn of(column: &str) -> Named {
         // Minutes, or the least time?
         return lower.into_iter().find(|word| word == "min").map_or(Ok(None), Err);
     };
-    let (word, last) = (words[at], &lower[at]);
+    let word = words[at];
+    let last = &lower[at];
     if last == "clock" && at > 0 && lower[at - 1] == "wall" {
         return Ok(None);
     }

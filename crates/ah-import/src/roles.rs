@@ -99,7 +99,8 @@ impl Roles {
     /// Checks that this table has the features of the first one, in the same order.
     pub fn same_features(&self, path: &Path, features: &[Column], first: &Path) -> Result<(), Error> {
         let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
-        let (ours, theirs) = (names(&self.features), names(features));
+        let ours = names(&self.features);
+        let theirs = names(features);
         if ours == theirs {
             return Ok(());
         }
@@ -123,7 +124,8 @@ fn holds_units(column: &Column, rows: &[Result<Row, Error>]) -> bool {
 
 /// Checks that no column has two roles or one role twice, and that no two features have one name.
 fn each_once(roles: &[(&'static str, &Vec<Column>)]) -> Result<(), Error> {
-    let (mut columns, mut features) = (FxHashSet::default(), FxHashSet::default());
+    let mut columns = FxHashSet::default();
+    let mut features = FxHashSet::default();
     for (role, column) in roles.iter().flat_map(|(role, columns)| columns.iter().map(move |of| (*role, of))) {
         let is_new = columns.insert((column.index, &column.path));
         if !is_new || role == "features" && !features.insert(&column.name) {
@@ -170,7 +172,8 @@ impl<'a> Finder<'a> {
                 ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
             })
         };
-        let (mut rest, mut path) = (name, Vec::new());
+        let mut rest = name;
+        let mut path = Vec::new();
         let mut index = find(rest);
         while index.is_none()
             && let Some((before, place)) = rest.rsplit_once('.')
@@ -208,7 +211,8 @@ impl<'a> Finder<'a> {
         names: impl IntoIterator<Item = &'n String>,
     ) -> Result<Vec<Column>, Error> {
         let names: Vec<&String> = names.into_iter().collect();
-        let (mut columns, mut at) = (Vec::new(), 0);
+        let mut columns = Vec::new();
+        let mut at = 0;
         while at < names.len() {
             let joined =
                 |end: usize| names[at..end].iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",");

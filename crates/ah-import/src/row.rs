@@ -51,7 +51,8 @@ impl Roles {
             } else if at == 0 {
                 name_choice(&self.choice, cells, name)?;
             }
-            let (cell, before) = (time.column.cell(cells), timings.len());
+            let cell = time.column.cell(cells);
+            let before = timings.len();
             if self.is_failed_by(cells, cell, None) {
                 timings.push(FAILED);
                 continue;

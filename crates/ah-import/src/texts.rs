@@ -122,7 +122,8 @@ impl Texts {
     /// # Errors
     /// The first odd row, where some texts are numbers and others are names.
     pub fn kind(&self) -> Result<FeatureKind, (&Place, Fault)> {
-        let (numbers, names) = (self.numbers.count, self.names.count);
+        let numbers = self.numbers.count;
+        let names = self.names.count;
         let ((row, text), expected) = match (&self.numbers.first, &self.names.first, &self.odd.first) {
             (Some(_), None, _) => return Ok(FeatureKind::Numerical),
             (Some(_), Some(name), _) if names <= numbers => {

@@ -205,7 +205,8 @@ mod tests {
         let column =
             Column { index: 0, path: Vec::new(), name: "ms".to_owned(), categorical: false, decimal: None };
         let column = TimeColumn { column, choice: String::new(), named };
-        let (mut seen, mut timings) = (SeenTimes::default(), Vec::new());
+        let mut seen = SeenTimes::default();
+        let mut timings = Vec::new();
         rules
             .read_times(&column, &Cell::from(text), &quantity, &mut seen, &mut timings)
             .map_err(|fault| fault.expected)?;

@@ -32,7 +32,8 @@ impl Unit {
 
     /// The milliseconds of so many of this unit.
     pub(crate) fn ms(self, x: f64) -> f64 {
-        let (x, unit) = (x * self.count, &WORDS.units[self.at]);
+        let x = x * self.count;
+        let unit = &WORDS.units[self.at];
         if unit.per_ms > 0.0 {
             // Divides, because 1000 is exact in f64 and 0.001 is not.
             return x / unit.per_ms;

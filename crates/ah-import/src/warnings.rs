@@ -37,7 +37,8 @@ impl Contents {
         warnings.extend(self.limit());
         warnings.extend(self.odd_values());
         let input_of = |row: usize| self.rows[row].input;
-        let (fastest, untimed) = (self.fastest_rows(), self.rows_without_times());
+        let fastest = self.fastest_rows();
+        let untimed = self.rows_without_times();
         warnings.extend(self.doubts.validity(&fastest, &untimed, &input_of, &asked));
         warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
         if let [choice] = &self.roles.choice[..] {

@@ -49,14 +49,16 @@ pub fn fit(rows: &[Vec<f64>], times: &[f64]) -> Option<Vec<f64>> {
 /// The numbers, 0 or more, whose products with the rows come nearest to these targets, by weighted squares.
 fn non_negative(rows: &[Vec<f64>], targets: &[f64], weights: &[f64]) -> Vec<f64> {
     let width = rows.first().map_or(0, Vec::len);
-    let (mut products, mut wanted) = (vec![vec![0.0; width]; width], vec![0.0; width]);
+    let mut products = vec![vec![0.0; width]; width];
+    let mut wanted = vec![0.0; width];
     for ((row, target), weight) in rows.iter().zip(targets).zip(weights) {
         for i in 0..width {
             wanted[i] += weight * row[i] * target;
             (0..width).for_each(|j| products[i][j] += weight * row[i] * row[j]);
         }
     }
-    let (mut found, mut free) = (vec![0.0; width], vec![false; width]);
+    let mut found = vec![0.0; width];
+    let mut free = vec![false; width];
     // Each round frees the number that lowers the squares most. More rounds than three a number are rounding.
     for _ in 0..3 * width {
         let slope = |i: usize| wanted[i] - dot(&products[i], &found);

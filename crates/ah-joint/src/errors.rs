@@ -26,7 +26,8 @@ impl Errors {
         rows: impl Iterator<Item = R>,
         weights: Vec<u32>,
     ) -> Self {
-        let (mut starts, mut errors) = (vec![0], Vec::new());
+        let mut starts = vec![0];
+        let mut errors = Vec::new();
         for row in rows {
             errors.extend(row);
             starts.push(errors.len());
@@ -42,7 +43,8 @@ impl Errors {
     /// Subtracts from each group its mean error.
     pub(crate) fn centre(&mut self) {
         for group in &self.groups {
-            let (mut sum, mut count) = (0.0, 0.0);
+            let mut sum = 0.0;
+            let mut count = 0.0;
             for row in group.clone() {
                 let weight = f64::from(self.weights[row]);
                 let of_row = self.row(row);

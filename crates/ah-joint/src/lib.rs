@@ -14,7 +14,6 @@ mod fields;
 pub mod growth;
 mod levels;
 mod model;
-mod numbers;
 mod rows;
 mod tilings;
 

@@ -41,7 +41,8 @@ fn candidates(numbers: &Numbers) -> Vec<Column> {
     let sizes = |values: &[Vec<f64>], most| -> Vec<usize> {
         (0..values.len()).filter(|&at| are_sizes(&values[at])).take(most).collect()
     };
-    let (inputs, fields) = (sizes(&numbers.inputs, MAX_INPUTS), sizes(&numbers.fields, MAX_SIZES));
+    let inputs = sizes(&numbers.inputs, MAX_INPUTS);
+    let fields = sizes(&numbers.fields, MAX_SIZES);
     let of = |&x: &usize| fields.iter().map(move |&size| Factor::Tiles(x, size));
     let tiles: Vec<Factor> = inputs.iter().flat_map(of).collect();
     let singles = (0..numbers.inputs.len()).map(Factor::Input);

@@ -32,7 +32,8 @@ pub fn with_contiguity(context: Context) -> Context {
         context.number(&format!("{mat}_stride_0")) == context.number(columns)
             && context.number(&format!("{mat}_stride_1")) == Some(1.0)
     };
-    let (a, b) = (contiguous("mat1", "k"), contiguous("mat2", "n"));
+    let a = contiguous("mat1", "k");
+    let b = contiguous("mat2", "n");
     context.with("mat1_iscontig", a).with("mat2_iscontig", b)
 }
 

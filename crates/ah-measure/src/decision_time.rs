@@ -33,7 +33,8 @@ pub fn decision_ns() -> f64 {
         }
         start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
     };
-    let (start, mut least) = (Instant::now(), f64::INFINITY);
+    let start = Instant::now();
+    let mut least = f64::INFINITY;
     while start.elapsed() < DURATION {
         least = batch().min(least);
     }

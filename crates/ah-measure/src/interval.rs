@@ -42,7 +42,8 @@ pub fn median_interval(samples: &[f64]) -> Option<(f64, f64)> {
 /// smallest to the (r+1)-th largest of n samples contains the median with 95 %.
 fn ranks_below(n: usize) -> usize {
     let mut term = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
-    let (mut sum, mut r) = (term, 0);
+    let mut sum = term;
+    let mut r = 0;
     loop {
         let next = term * (n - r) as f64 / (r + 1) as f64;
         // With more than about 1000 samples the first term underflows. The interval is then the whole

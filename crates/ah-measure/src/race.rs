@@ -90,7 +90,8 @@ impl<'p> Race<'p> {
         lane.samples.push(ms);
         lane.median = median(&lane.samples).unwrap_or(f64::INFINITY);
         lane.spent_ms += spent_ms;
-        let (policy, best_slowest) = (self.policy, self.slowest_of_best());
+        let policy = self.policy;
+        let best_slowest = self.slowest_of_best();
         let lane = &mut self.lanes[choice.index()];
         let n = lane.samples.len();
         let fastest = lane.samples.iter().copied().fold(f64::INFINITY, f64::min);
@@ -133,7 +134,8 @@ mod tests {
         most: usize,
         time: impl Fn(usize, usize) -> f64,
     ) -> (Vec<Vec<f64>>, Vec<usize>) {
-        let (mut race, mut order) = (Race::new(policy, choices, Seed(7, 1)), Vec::new());
+        let mut race = Race::new(policy, choices, Seed(7, 1));
+        let mut order = Vec::new();
         loop {
             let turn = race.turn(most);
             if turn.is_empty() {

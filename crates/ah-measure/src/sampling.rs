@@ -30,7 +30,8 @@ impl Seed {
 /// If `low` is 0 or above `high`.
 pub fn log_uniform(rng: &mut Rng, low: u64, high: u64) -> u64 {
     assert!(0 < low && low <= high, "an empty range: {low} to {high}");
-    let (a, b) = (ln(low as f64), ln(high as f64 + 1.0));
+    let a = ln(low as f64);
+    let b = ln(high as f64 + 1.0);
     (exp(rng.random_range(a..b)) as u64).clamp(low, high)
 }
 

@@ -283,7 +283,8 @@ mod tests {
     #[test]
     fn a_panic_is_blamed_on_its_choice_and_on_no_other() {
         let names = ["a", "b"].map(str::to_owned).to_vec();
-        let (optimization, timing) = (Optimization::new("unruly"), TimingPolicy::default());
+        let optimization = Optimization::new("unruly");
+        let timing = TimingPolicy::default();
         let experiment = Experiment::new(optimization, Device::Cpu(ah_model::Cpu::default()), names, timing);
         let runner = Unruly { experiment };
         let mut session = Session { runner, schema: Schema::default(), input: Some(()), panicked: None };

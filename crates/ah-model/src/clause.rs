@@ -24,8 +24,10 @@ impl<'t> Clause<'t> {
         for (test, left) in tests {
             let slot = test.column.slot;
             let at = clauses.binary_search_by_key(&slot, |clause| clause.slot).unwrap_or_else(|at| {
-                let (inside, outside) = (Vec::new(), Vec::new());
-                let (above, most) = (f64::NEG_INFINITY, f64::INFINITY);
+                let inside = Vec::new();
+                let outside = Vec::new();
+                let above = f64::NEG_INFINITY;
+                let most = f64::INFINITY;
                 clauses.insert(at, Self { slot, above, most, inside, outside });
                 at
             });

@@ -105,7 +105,8 @@ impl Features {
     /// The expressions of the derived features, followed by the parts that they share. Those in no slot of `used` are
     /// constants; it has each slot that one of its slots uses.
     pub(crate) fn shared(&self, used: &BTreeSet<usize>) -> Vec<Expr> {
-        let (first, unused) = (self.base.len(), &Expr::Bool(false));
+        let first = self.base.len();
+        let unused = &Expr::Bool(false);
         let expressions = (first..).zip(&self.derived);
         let expressions =
             expressions.map(|(slot, (_, typed))| if used.contains(&slot) { typed } else { unused });

@@ -2,7 +2,9 @@
 
 /// The 64-bit FNV-1a hash of a text.
 pub const fn fnv1a(text: &str) -> u64 {
-    let (bytes, mut at, mut hash) = (text.as_bytes(), 0, 0xcbf2_9ce4_8422_2325_u64);
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     while at < bytes.len() {
         hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
         at += 1;
@@ -24,7 +26,8 @@ pub fn identity(text: &str) -> String {
     let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
     });
-    let (high, low) = ((hash >> 64) as u64, hash as u64);
+    let high = (hash >> 64) as u64;
+    let low = hash as u64;
     let first = scramble(low.wrapping_add(scramble(high)));
     format!("{first:016x}{:016x}", scramble(high.wrapping_add(first)))
 }

@@ -40,7 +40,6 @@ pub mod hash;
 mod host;
 pub mod math;
 mod model;
-mod named;
 pub mod null_is_infinite;
 mod objective;
 mod row;
@@ -64,9 +63,9 @@ pub use model::{
     BoosterTables, CostClass, Costs, LogRecord, LoggedRow, Model, Precondition, Promise, PromiseMode,
     Provenance, Purpose, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, SourceRecord, Sums, Tables, Term,
 };
-pub use named::named;
 pub use objective::Objective;
 pub use row::Row;
+pub use shown::named;
 pub use target::{Target, TargetRow, Timing};
 pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, contains, goes_left};
 pub use unsure::Unsure;

@@ -14,7 +14,8 @@ pub fn modulo(a: f64, b: f64) -> f64 {
         return f64::NAN;
     }
     // Of whole numbers it is a division; of floats a loop over the bits by which the exponents differ.
-    let (whole_a, whole_b) = (a as u32, b as u32);
+    let whole_a = a as u32;
+    let whole_b = b as u32;
     // -0.0 keeps its sign.
     if f64::from(whole_a).to_bits() == a.to_bits() && f64::from(whole_b) == b {
         return f64::from(whole_a % whole_b);
@@ -99,7 +100,9 @@ pub fn exp2(x: f64) -> f64 {
 
 /// 1/k! for k from 0 on. For arguments up to ln √2 the first omitted term of the sum is below 1e-17.
 const INVERSE_FACTORIALS: [f64; 14] = {
-    let (mut inverses, mut factorial, mut k) = ([1.0; 14], 1.0, 1);
+    let mut inverses = [1.0; 14];
+    let mut factorial = 1.0;
+    let mut k = 1;
     while k < inverses.len() {
         factorial *= k as f64;
         inverses[k] = 1.0 / factorial;
@@ -151,7 +154,8 @@ mod tests {
         }
         let mut x = 1e-300;
         while x < 1e300 {
-            let (ours, theirs) = (log2(x), x.log2());
+            let ours = log2(x);
+            let theirs = x.log2();
             assert!((ours - theirs).abs() <= theirs.abs() * 4.5e-16, "log2({x}) = {ours}, {theirs}");
             x *= 1.000_731;
         }

@@ -32,7 +32,9 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
         let plain = name.len() <= MOST_CHARACTERS && name.bytes().all(|b| b.is_ascii_graphic());
         if plain { name.to_owned() } else { quoted(name) }
     };
-    let (mut list, mut length, mut more) = (Vec::new(), 0, 0);
+    let mut list = Vec::new();
+    let mut length = 0;
+    let mut more = 0;
     for name in names {
         if list.len() == MOST_NAMES || length > MOST_TEXT {
             more += 1;
@@ -72,7 +74,8 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     let in_b: Vec<usize> = partners.into_iter().flatten().collect();
     let in_a = (0..a.len()).filter(|at| in_b.contains(at));
     let moved = in_a.zip(&in_b).filter(|(at, other)| a[*at] != a[**other]).count();
-    let (common, moved) = (in_b.len() as f64, (moved / 2) as f64);
+    let common = in_b.len() as f64;
+    let moved = (moved / 2) as f64;
     if common == 0.0 {
         return f64::from(u8::from(a.is_empty() && b.is_empty()));
     }
@@ -117,6 +120,23 @@ pub fn time(ms: f64) -> String {
         _ => 0,
     };
     format!("{value:.decimals$} {unit}")
+}
+
+/// The value of this name, which a person wrote in a flag or in an optimization's TOML.
+///
+/// # Errors
+/// A sentence with the names that there are; `what` is the kind of value with its article.
+pub fn named<T: Copy>(what: &str, names: &[(&str, T)], name: &str) -> Result<T, String> {
+    let found = names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    found.ok_or_else(|| {
+        let known = || names.iter().map(|(name, _)| *name);
+        format!(
+            "expected {what} of {}, found {}{}",
+            listed(known()),
+            quoted(name),
+            did_you_mean(name, known())
+        )
+    })
 }
 
 #[cfg(test)]

@@ -118,7 +118,8 @@ impl RankedChoice {
     /// The choice without its evidence. The fallback is always allowed and expected.
     pub fn ranked(&self, fallback: Option<ChoiceId>) -> Ranked {
         let is_fallback = Some(self.choice) == fallback;
-        let (allowed, expected) = (self.allowed || is_fallback, self.expected || is_fallback);
+        let allowed = self.allowed || is_fallback;
+        let expected = self.expected || is_fallback;
         Ranked { choice: self.choice.0, score: self.score, allowed, expected }
     }
 }
@@ -166,7 +167,8 @@ impl<L> Tree<L> {
     /// # Errors
     /// The first error of `value`.
     pub fn path(&self, value: impl Fn(&Column) -> Result<f64, Unsure>) -> Result<Path<'_, L>, Unsure> {
-        let (mut at, mut tests) = (0, Vec::new());
+        let mut at = 0;
+        let mut tests = Vec::new();
         loop {
             match &self.nodes[at] {
                 Node::Leaf(leaf) => return Ok((leaf, at, tests)),

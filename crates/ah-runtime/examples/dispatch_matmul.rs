@@ -68,7 +68,7 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// Returns the features of a product, in the order of the optimization `mm`.
+/// The features of a product, in the order of the optimization `mm`.
 fn values(Shape { sizes: [m, k, n], strides: [a, b] }: Shape) -> [Scalar<'static>; 12] {
     let float = || Scalar::from("torch.float32");
     let contiguous = [a == [k, 1], b == [n, 1]].map(Scalar::from);

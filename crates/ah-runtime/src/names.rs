@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use ah_model::shown::{listed, quoted, similarity};
 
 use crate::environment::Environment;
-use crate::lock::lock;
+use crate::panics::lock;
 use crate::warnings::warn_user;
 
 /// The names of all decision points of this program so far.
@@ -41,7 +41,8 @@ struct Unknown<'a> {
 
 impl Unknown<'_> {
     fn sentence(&self) -> String {
-        let (variable, name) = (self.variable, quoted(self.name));
+        let variable = self.variable;
+        let name = quoted(self.name);
         format!(
             "{variable} names {name}, expected one of this program's decision points, so far {}",
             listed(&*lock(&KNOWN))

@@ -19,7 +19,7 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     listed.lines().filter(|page| !HISTORY.contains(page)).map(PathBuf::from).collect()
 }
 
-/// Returns the lines of the blocks of code, continued lines joined, and the spans of code.
+/// The lines of the blocks of code, continued lines joined, and the spans of code.
 fn code(page: &str) -> Vec<String> {
     let page = page.replace("\\\n", " ");
     let mut code = Vec::new();
@@ -36,7 +36,7 @@ fn code(page: &str) -> Vec<String> {
     code
 }
 
-/// Returns the words of each command of a tool in a line of code, without the tool's name.
+/// The words of each command of a tool in a line of code, without the tool's name.
 fn commands<'a>(line: &'a str, tool: &str) -> Vec<Vec<&'a str>> {
     let is_end = |word: &&str| ["|", "||", "&&", ";", ">", "#", "//", "--"].contains(word);
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -170,7 +170,7 @@ impl Case {
         )
     }
 
-    /// Returns this many inputs, in groups as a log has them, or each of a group of its own.
+    /// This many inputs, in groups as a log has them, or each of a group of its own.
     fn inputs(self, random: &mut Pcg64, count: usize, grouped: bool) -> Vec<Input> {
         let (copies, differing) = match self {
             Self::Copies => (10, 0..1),
@@ -304,7 +304,7 @@ impl Case {
         std::iter::once(0.0).chain(others).collect()
     }
 
-    /// Returns the log ratios of a state that is normal.
+    /// The log ratios of a state that is normal.
     fn of_state(self, state: f64, random: &mut Pcg64) -> Vec<f64> {
         // One input of 20 is slow: where the state is above 1.28, half of them.
         let is_slow = state > 1.28 && random.random::<f64>() < 0.5;
@@ -312,7 +312,7 @@ impl Case {
         vec![0.0, if is_slow { 1.25_f64.ln() } else { 0.7_f64.ln() } + shift + 0.02 * normal(random)]
     }
 
-    /// Returns what a timing takes longer than the truth.
+    /// What a timing takes longer than the truth.
     fn noise(self, random: &mut Pcg64) -> f64 {
         let small = 0.005 * normal(random);
         if self != Self::Heavy {
@@ -322,7 +322,7 @@ impl Case {
         small + 0.02 * (normal(random) / (chi_squared / 2.0).sqrt()).abs()
     }
 
-    /// Returns the features of an input as a log has them.
+    /// The features of an input as a log has them.
     fn text(self, input: &Input) -> String {
         let text = |(at, x): (usize, &f64)| match self.has_category() && at == 3 {
             true => format!("g{x}"),
@@ -352,7 +352,7 @@ impl Case {
     }
 }
 
-/// Returns the probability that the choice of most cases is too slow.
+/// The probability that the choice of most cases is too slow.
 fn risk(x: &[f64]) -> f64 {
     0.3 * f64::midpoint(x[0], x[1]).powi(3)
 }
@@ -421,7 +421,7 @@ impl Run {
     }
 }
 
-/// Returns the position of the choice that the model takes.
+/// The position of the choice that the model takes.
 fn taken(case: Case, model: &Model, input: &Input) -> usize {
     let value = |(at, x): (usize, &f64)| match case.has_category() && at == 3 {
         true => Value::from(format!("g{x}").as_str()),

@@ -65,7 +65,8 @@ impl JudgedInput {
 
     /// The decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
-        let (ranking, pick) = (vec![choice], Pick::Measured(choice));
+        let ranking = vec![choice];
+        let pick = Pick::Measured(choice);
         Self { input, ranking, saved: 0.0, pick, overhead: Overhead::default() }
     }
 }
@@ -108,7 +109,8 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], call_site: &CallSite
         let reached = tables.reach(model, values, &mut sums);
         let eligible = |choice| model.is_eligible(choice, values);
         let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some());
-        let (mut ranking, mut saved) = (Vec::new(), 0.0);
+        let mut ranking = Vec::new();
+        let mut saved = 0.0;
         // The fallback counts as offered, also where it has no time.
         if let Ok(reached) = &reached
             && let Some(first) = pick(reached).ok().filter(|first| offered(*first).is_some())

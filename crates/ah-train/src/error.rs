@@ -25,7 +25,8 @@ pub fn unknown_feature(
     feature: &str,
     known: impl IntoIterator<Item = impl AsRef<str>> + Clone,
 ) -> Error {
-    let (listed, proposal) = (listed(known.clone()), did_you_mean(feature, known));
+    let listed = listed(known.clone());
+    let proposal = did_you_mean(feature, known);
     Error::Invalid(format!(
         "optimization {optimization:?}: {what}: unknown feature {feature:?}; the features are {listed}{proposal}"
     ))

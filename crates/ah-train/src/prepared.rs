@@ -65,7 +65,8 @@ impl Prepared {
             Some(portfolio) => dataset.narrowed(&portfolio.choices),
             None => dataset,
         };
-        let (learning, shipping) = (narrowed(learning), narrowed(shipping));
+        let learning = narrowed(learning);
+        let shipping = narrowed(shipping);
         let shipping = shipping.falling_back_to(learning.fallback(&parts.training));
         Ok(Self { plan, parts, learning, shipping, judging: Arc::new(judging), portfolio })
     }

@@ -11,7 +11,8 @@ use crate::search::Portfolio;
 
 /// The purpose of a model.
 pub fn purpose(prepared: &Prepared) -> Purpose {
-    let (plan, table) = (&prepared.plan, &prepared.judging);
+    let plan = &prepared.plan;
+    let table = &prepared.judging;
     Purpose {
         objective: table.objective,
         max_slowdown: plan.max_slowdown,

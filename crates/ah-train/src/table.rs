@@ -60,7 +60,8 @@ pub fn table(model: &Model, log: &Log) -> Result<String, Error> {
         )));
     }
     let mut changed = 0;
-    let (tables, mut sums) = (Tables::new(model), Sums::default());
+    let tables = Tables::new(model);
+    let mut sums = Sums::default();
     let mut row = |input: usize| {
         let default = default_of(input);
         let runs = |id: ChoiceId| {

@@ -89,7 +89,8 @@ fn train(args: &TrainArgs, said: &[String]) -> Result<u8, Error> {
         stdout(&report::summary::trained(&trained))?;
         notes(&report::summary::training_notes(&trained));
         if is_verbose() {
-            let (sizes, evidence) = (report::sizes::sizes(&trained), report::summary::evidence(&trained));
+            let sizes = report::sizes::sizes(&trained);
+            let evidence = report::summary::evidence(&trained);
             stdout(&format!("{sizes}{}\n{evidence}", trained.plan.settings))?;
             status(&format!("learned in {:.1} s\n", trained.duration.as_secs_f64()));
         }

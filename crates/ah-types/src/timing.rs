@@ -98,7 +98,8 @@ mod tests {
         let mut noise = || 1.0 - (1.0 - uniform.next().unwrap()).ln();
         let policy = TimingPolicy::default();
         for n in [2, 3, 5, 6, 9, 18, 30] {
-            let (mut sum, mut count) = (0.0, 0);
+            let mut sum = 0.0;
+            let mut count = 0;
             for _ in 0..20_000 {
                 let samples: Vec<f64> = (0..n).map(|_| noise()).collect();
                 let rows = policy.rows(&samples);

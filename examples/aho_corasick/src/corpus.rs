@@ -49,7 +49,7 @@ impl Corpus {
     }
 }
 
-/// Returns whether a file's crate is in the half that judges: by the sum of its folder's bytes, whatever else is unpacked.
+/// Whether a file's crate is in the half that judges: by the sum of its folder's bytes, whatever else is unpacked.
 fn is_for_judging(file: &Path) -> bool {
     let krate = file.components().nth(1).map_or(&[][..], |part| part.as_os_str().as_encoded_bytes());
     krate.iter().map(|byte| u32::from(*byte)).sum::<u32>() % 2 == 1

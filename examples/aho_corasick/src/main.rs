@@ -101,7 +101,7 @@ impl<'a> Input<'a> {
         Self { patterns, text: &corpus.text[start..start + length] }
     }
 
-    /// Returns the features: what the crate knows when it chooses, too. The states are the nodes of the patterns' trie, and four
+    /// The features: what the crate knows when it chooses, too. The states are the nodes of the patterns' trie, and four
     /// that every automaton has.
     fn context(&self) -> Value {
         let mut sorted = self.patterns.clone();

@@ -17,12 +17,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Returns a number below `end`.
+    /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// Returns a number from `low` to `high`, each octave as likely as any other.
+    /// A number from `low` to `high`, each octave as likely as any other.
     pub fn log_uniform(&mut self, low: usize, high: usize) -> usize {
         let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
         (low as f64 * (high as f64 / low as f64).powf(share)) as usize

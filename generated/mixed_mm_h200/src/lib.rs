@@ -165,7 +165,7 @@ impl Choice {
         Self::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ExternFallbackMixedMm => "extern_fallback_mixed_mm",
@@ -220,7 +220,7 @@ impl Choice {
         }
     }
 
-    /// Returns the fields that the name lists; `None` where the name lists none.
+    /// The fields that the name lists; `None` where the name lists none.
     pub fn config(self) -> Option<Config> {
         match self {
             Self::ExternFallbackMixedMm => None,
@@ -345,7 +345,7 @@ pub struct Context<'a> {
     pub mat2_iscontig: bool,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m > 128 || c.k < 1024 || c.n < 1024 || !c.mat1_iscontig || c.mat2_iscontig || c.k > 66000 {
@@ -599,7 +599,7 @@ fn floor(x: f64) -> f64 {
     if x.abs() < 4503599627370496.0 { whole } else { x }
 }
 
-/// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+/// Whether this is another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

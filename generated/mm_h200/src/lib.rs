@@ -231,7 +231,7 @@ impl Choice {
         Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0 => "cublaslt_ALGO=20_TILE=23_STAGES=26_SPLIT-K=2_REDUCTION=1_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0",
@@ -308,7 +308,7 @@ impl Choice {
         }
     }
 
-    /// Returns the fields that the name lists; `None` where the name lists none.
+    /// The fields that the name lists; `None` where the name lists none.
     pub fn config(self) -> Option<Config> {
         match self {
             Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0 => Some(Config { cublaslt_algo: Some(20), tile: Some(23), stages: Some(26), split_k: Some(2), reduction: Some(1), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), ..Config::default() }),
@@ -469,7 +469,7 @@ pub struct Context<'a> {
     pub using_tf32: &'a str,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m > 57000 || c.k < 64 || c.k > 65000 || c.n < 64 || c.n > 65000 {
@@ -575,7 +575,7 @@ fn floor(x: f64) -> f64 {
     if x.abs() < 4503599627370496.0 { whole } else { x }
 }
 
-/// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+/// Whether this is another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

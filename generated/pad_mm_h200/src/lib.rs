@@ -22,7 +22,7 @@ impl Choice {
         Self::Pad,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Orig => "orig",
@@ -85,7 +85,7 @@ pub struct Context<'a> {
     pub using_tf32: &'a str,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m < 768 || c.k < 768 || c.n < 768 {
@@ -167,7 +167,7 @@ fn ctz(x: f64) -> f64 {
     }
 }
 
-/// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+/// Whether this is another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

@@ -141,7 +141,7 @@ impl Choice {
         Self::TypeCudaPersistentSharedStages2Threads128Width4,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::TypeCudaLooped2Threads1024Width4 => "type=cuda_looped=2_threads=1024_width=4",
@@ -188,7 +188,7 @@ impl Choice {
         }
     }
 
-    /// Returns the fields that the name lists.
+    /// The fields that the name lists.
     pub fn config(self) -> Config {
         match self {
             Self::TypeCudaLooped2Threads1024Width4 => Config { type_: "cuda", looped: Some(2), threads: 1024, width: "4", ..Config::default() },
@@ -283,7 +283,7 @@ pub struct Context<'a> {
     pub dtype: &'a str,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.rows > 750000 || c.columns < 13 || c.columns > 940000 {
@@ -390,7 +390,7 @@ fn ctz(x: f64) -> f64 {
     }
 }
 
-/// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+/// Whether this is another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

@@ -57,7 +57,7 @@ class Journal:
 
 
 def inputs(journal: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
-    """Returns the last line about each input, by kernel; none with other features than the kernel's first line."""
+    """The last line about each input, by kernel; none with other features than the kernel's first line."""
     found: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
     for line in json_lines(journal):
         if not isinstance(line.get("features"), dict):
@@ -70,14 +70,14 @@ def inputs(journal: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
 
 
 def to_measure(journal: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns the lines to measure, by kernel: each input that no heuristic decided, once, in order."""
+    """The lines to measure, by kernel: each input that no heuristic decided, once, in order."""
     kernels = ((stem, lines.values()) for stem, lines in inputs(journal).items())
     found = {stem: [line for line in lines if line.get("answer") != "heuristic"] for stem, lines in kernels}
     return {stem: lines for stem, lines in found.items() if lines}
 
 
 def key_of(features: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
-    """Returns an input as texts, so that a journal, a log and a request of ``ah-collect`` agree."""
+    """An input as texts, so that a journal, a log and a request of ``ah-collect`` agree."""
     return tuple(str(features[name]) for name in names)
 
 
@@ -120,7 +120,7 @@ def _describe(name: str, value: Any) -> dict[str, Any]:
 
 
 def restored(described: Mapping[str, Any], tensor: Callable[[Mapping[str, Any], Any], Any]) -> Any:
-    """Returns a described argument; ``tensor`` makes one of a description and an element type."""
+    """A described argument; ``tensor`` makes one of a description and an element type."""
     if "value" in described:
         return described["value"]
     if "descriptor" in described:

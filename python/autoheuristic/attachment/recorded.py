@@ -70,7 +70,7 @@ class Recorded:
         return _call(self._autotuner, self._lines[key_of(context, self._names)]["call"])
 
     def outputs(self, call: Call) -> Outputs:
-        """Returns the outputs of a call: given back after each launch, and not compared.
+        """The outputs of a call: given back after each launch, and not compared.
 
         The author answers for the configurations. Some write partial sums whose places depend on the configuration, so
         their buffers differ where the results do not.
@@ -78,7 +78,7 @@ class Recorded:
         return Outputs(self.kernel.named_args(call), compares=False)
 
     def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
-        """Returns the configurations to measure, of those that pruning leaves, by what the log has so far."""
+        """The configurations to measure, of those that pruning leaves, by what the log has so far."""
         names = [self.kernel.names[i] for i in offered]
         inputs = list(Log.read(self._log).inputs().values()) if self._log.exists() else []
         kept = frozenset(worth_measuring(names, inputs, ",".join(key_of(context, self._names))))
@@ -86,7 +86,7 @@ class Recorded:
 
 
 def worth_measuring(names: Sequence[str], inputs: Collection[Mapping[str, list[float]]], seed: str) -> list[str]:
-    """Returns those of the configurations to measure on the input that ``seed`` names.
+    """Those of the configurations to measure on the input that ``seed`` names.
 
     ``inputs`` are the times of the inputs so far. The same inputs and seed give the same configurations.
     """
@@ -104,7 +104,7 @@ def worth_measuring(names: Sequence[str], inputs: Collection[Mapping[str, list[f
 
 
 def _autotuner(line: Mapping[str, Any]) -> Any:
-    """Returns the autotuner of a kernel: of all that exist once its package and its module are imported."""
+    """The autotuner of a kernel: of all that exist once its package and its module are imported."""
     from triton.runtime.autotuner import Autotuner
 
     # FlagGems imports some files as modules of other names, which only the import of the package brings about.

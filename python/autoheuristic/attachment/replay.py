@@ -118,7 +118,7 @@ def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str])
 
 
 def _journal(folder: Path) -> Path:
-    """Returns the journal of the current device. Another process asks for the device, so that none is held here."""
+    """The journal of the current device. Another process asks for the device, so that none is held here."""
     journals = _journals(folder)
     if len(journals) > 1:
         command = [sys.executable, "-c", DEVICE_NAME]
@@ -135,7 +135,7 @@ def _journals(folder: Path, device: str = "*") -> list[Path]:
 
 
 def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> set[tuple[str, ...]]:
-    """Returns the inputs of these lines that the kernel's log holds; none if there is no log with these features."""
+    """The inputs of these lines that the kernel's log holds; none if there is no log with these features."""
     names = list(lines[0]["features"]) if lines else []
     try:
         log = Log.read(journal.parent / f"{stem}.txt")

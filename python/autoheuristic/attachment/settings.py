@@ -49,7 +49,7 @@ class Identity(NamedTuple):
 
 
 def identify(kernel: Kernel) -> Identity:
-    """Returns the identity of a kernel with its present configurations."""
+    """The identity of a kernel with its present configurations."""
     parts = [kernel.source_hash(), *sorted(kernel.names)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
     function = kernel.jit.fn
@@ -76,7 +76,7 @@ class Settings:
             raise ConfigError("expected the name of a package whose kernels to attach to, for example fla; found none")
 
     def package_of(self, function: Callable[..., Any]) -> str | None:
-        """Returns the package that a kernel belongs to; ``None`` if it is not attached."""
+        """The package that a kernel belongs to; ``None`` if it is not attached."""
         for package in self.packages:
             if package == "*":
                 return function.__module__.partition(".")[0]
@@ -90,7 +90,7 @@ class Settings:
         return self.folder / file_name(device.current()["name"])
 
     def heuristic(self, identity: Identity) -> Heuristic | None:
-        """Returns the heuristic of a kernel for the current device; ``None`` if the kernel was never learned.
+        """The heuristic of a kernel for the current device; ``None`` if the kernel was never learned.
 
         Raises:
             HeuristicError: There are heuristics, but for another version of the kernel, or for other devices.
@@ -104,7 +104,7 @@ class Settings:
         return None
 
     def variables(self) -> dict[str, str]:
-        """Returns the settings as environment variables."""
+        """The settings as environment variables."""
         return {PACKAGES: ",".join(self.packages), MODE: self.mode, FOLDER: str(self.folder)}
 
 
@@ -116,5 +116,5 @@ def is_of(function: Callable[..., Any], package: str) -> bool:
 
 
 def default_folder() -> Path:
-    """Returns the folder below the user's cache folder."""
+    """The folder below the user's cache folder."""
     return cache_folder() / "attach"

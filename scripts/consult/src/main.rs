@@ -51,7 +51,7 @@ fn run(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns each input with the median time of every choice in milliseconds; infinite where a choice failed.
+/// Each input with the median time of every choice in milliseconds; infinite where a choice failed.
 fn inputs(log: &Log) -> Vec<(Context, BTreeMap<&str, f64>)> {
     let mut samples: Vec<BTreeMap<&str, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
     for sample in &log.samples {
@@ -70,13 +70,13 @@ fn inputs(log: &Log) -> Vec<(Context, BTreeMap<&str, f64>)> {
     medians.collect()
 }
 
-/// Returns the values of an input, one for each feature of the decision point.
+/// The values of an input, one for each feature of the decision point.
 fn values<'c>(heuristic: &AutoHeuristic, context: &'c Context) -> Vec<Scalar<'c>> {
     let value = |feature: &Feature| context.get(&feature.name).map_or(f64::NAN.into(), Value::as_scalar);
     heuristic.features().features().iter().map(value).collect()
 }
 
-/// Returns the mean time of a decision in milliseconds.
+/// The mean time of a decision in milliseconds.
 fn decision_ms<'a>(heuristic: &AutoHeuristic, contexts: impl Iterator<Item = &'a Context>) -> f64 {
     let inputs: Vec<_> = contexts.map(|context| values(heuristic, context)).collect();
     let (rounds, begin) = (10_000, Instant::now());

@@ -37,7 +37,8 @@ impl Facts<'_> {
             }
             Expr::Unary(Unary::Not, a) => self.learn_range(a, 1.0 - high, 1.0 - low, false),
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) if known.low == known.high => {
-                let (of_both, value) = (*op == Binary::And, known.low == 1.0);
+                let of_both = *op == Binary::And;
+                let value = known.low == 1.0;
                 for (this, other) in [(a, b), (b, a)] {
                     if value == of_both || self.range(other).decided() == Some(of_both) {
                         self.learn(this, value);
@@ -60,7 +61,9 @@ impl Facts<'_> {
 
     /// Notes what the truth of a comparison says of its operands.
     fn learn_comparison(&mut self, op: Comparison, left: &Expr, right: &Expr, truth: Range) {
-        let (a, b, infinity) = (self.range(left), self.range(right), f64::INFINITY);
+        let a = self.range(left);
+        let b = self.range(right);
+        let infinity = f64::INFINITY;
         if truth.low != truth.high {
             return;
         }

@@ -130,7 +130,8 @@ mod tests {
     /// Notes conditions as the path of these values decides them; every value is then in its range.
     #[test]
     fn every_value_is_in_its_range() {
-        let (model, mut rng) = (model(), Pcg64::seed_from_u64(1));
+        let model = model();
+        let mut rng = Pcg64::seed_from_u64(1);
         let mut decided = 0;
         for _ in 0..6_000 {
             let mut parts = Vec::new();

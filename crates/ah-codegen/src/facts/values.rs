@@ -73,8 +73,10 @@ impl Facts<'_> {
             Binary::Or => return self.both(left, right, false).opposite(),
             _ => {}
         }
-        let (a, b) = (self.range(left), self.range(right));
-        let (nan, whole) = (a.nan || b.nan, a.whole && b.whole);
+        let a = self.range(left);
+        let b = self.range(right);
+        let nan = a.nan || b.nan;
+        let whole = a.whole && b.whole;
         match op {
             Binary::Same | Binary::Differ => Range { nan, ..TRUTH },
             Binary::Compare(op) => Range::truth(may_hold(op, a, b), may_hold(opposite(op), a, b), nan),

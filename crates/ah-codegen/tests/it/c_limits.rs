@@ -33,7 +33,7 @@ fn model(choices: usize) -> Model {
     }
 }
 
-/// Returns the header of this model, in `folder`.
+/// The header of this model, in `folder`.
 fn header(model: &Model, folder: &Path) -> PathBuf {
     generate(&Request::new(model, &[&C], folder)).unwrap().generated[0].output.place.clone()
 }

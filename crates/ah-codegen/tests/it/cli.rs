@@ -21,7 +21,7 @@ fn codegen(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Returns every file below a folder with its bytes.
+/// Every file below a folder with its bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut open = vec![folder.to_owned()];

@@ -70,7 +70,7 @@ fn with_plain(mut cases: Vec<Case>) -> Vec<Case> {
     cases
 }
 
-/// Returns random models, and the shipped ones. `AH_CASES=N` makes N times as many, with other seeds.
+/// Random models, and the shipped ones. `AH_CASES=N` makes N times as many, with other seeds.
 fn cases(seed: u64, count: usize) -> Vec<Case> {
     let times = std::env::var("AH_CASES").map_or(1, |n| n.parse().expect("AH_CASES is a number"));
     let mut rng = Pcg64::seed_from_u64(seed + 1000 * (times as u64 - 1));
@@ -109,7 +109,7 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
     cases
 }
 
-/// Returns inputs such as programs have, with numbers around the thresholds.
+/// Inputs such as programs have, with numbers around the thresholds.
 fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
     let mut inputs = models::contexts(rng, model, 100);
     for _ in 0..2000 {
@@ -138,7 +138,7 @@ fn run(command: &mut Command, input: &str, what: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Returns true if a category of an input, as hexadecimal digits, holds a NUL: no text in C does.
+/// Whether a category of an input, as hexadecimal digits, holds a NUL: no text in C does.
 fn has_nul(case: &Case, input: &str) -> bool {
     let features = case.model.features.base().features();
     features.iter().zip(input.split('\t')).any(|(feature, digits)| {
@@ -194,7 +194,7 @@ fn main() {
 }
 "#;
 
-/// Returns a function that decides one line by the module of this case.
+/// A function that decides one line by the module of this case.
 fn rust_case(number: usize, case: &Case, source: &str, signature: &[(usize, String)]) -> String {
     let model = &case.model;
     let features = model.features.base().features();
@@ -546,7 +546,7 @@ CASES		}
 }
 "#;
 
-/// Returns the function that decides one line by the package of this case.
+/// The function that decides one line by the package of this case.
 fn go_case(number: usize, case: &Case, source: &str, signature: &[(usize, String)]) -> String {
     let model = &case.model;
     let features = model.features.base().features();

@@ -417,7 +417,7 @@ fn structured_choices_are_dicts_in_python() {
     );
 }
 
-/// Returns a model that takes `two` above the threshold of a feature, else `one`.
+/// A model that takes `two` above the threshold of a feature, else `one`.
 fn split(features: Features, slot: usize, threshold: f64) -> Model {
     let leaf = |choice| {
         let (score, probability, measured, slowdown, worst, worst_over_fallback) =

@@ -67,7 +67,8 @@ impl CheckWorkerFlags {
             let about = |text| format!("input {context}: {text}");
             found.push(plausible(measured, &worker.description).map(about).map_err(about));
         }
-        let (ends, seconds) = (worker.ends_with_its_input(self.hang_seconds), self.hang_seconds);
+        let ends = worker.ends_with_its_input(self.hang_seconds);
+        let seconds = self.hang_seconds;
         let goes_on = || format!("end: it goes on {seconds:?} after its standard input ended");
         found.push(ends.then(|| "end: it ends with its standard input".to_owned()).ok_or_else(goes_on));
         worker.replace().map_err(fatal)?;
@@ -90,7 +91,8 @@ fn plausible(measured: Result<Measurement, Failure>, described: &Description) ->
     let doubt = |(name, outcome): (&String, &Outcome)| match outcome {
         Ok(feedback) if !simulated => {
             let (low, high) = median_interval(feedback)?;
-            let (is_copy, samples) = (feedback.iter().all(|ms| *ms == low), feedback.len());
+            let is_copy = feedback.iter().all(|ms| *ms == low);
+            let samples = feedback.len();
             let copied = is_copy.then(|| format!("its {samples} samples are all {low} ms, as if copied"));
             let jumps =
                 (high > low * MOST_NOISE).then(|| format!("its samples jump from {low} to {high} ms"));
@@ -102,7 +104,8 @@ fn plausible(measured: Result<Measurement, Failure>, described: &Description) ->
     };
     let doubts = choices.iter().zip(&measured.outcomes).filter_map(doubt);
     let mut doubts: Vec<String> = doubts.chain(measured.lost).collect();
-    let (passed_ms, timed_ms) = (measured.measuring.as_secs_f64() * 1e3, measured.kernel_ms);
+    let passed_ms = measured.measuring.as_secs_f64() * 1e3;
+    let timed_ms = measured.kernel_ms;
     if !simulated && passed_ms > 5.0 && timed_ms * MOST_NOISE < passed_ms {
         doubts.push(format!("its times make {timed_ms:.3} of {passed_ms:.0} ms; are they milliseconds?"));
     }

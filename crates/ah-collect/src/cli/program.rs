@@ -56,7 +56,8 @@ pub(crate) fn listing(
     let head = format!("{name}: {description}\n  features: {}\n", features.join(", "));
     let Some(choices) = choices else { return head + "  not measured with this --backend\n" };
     let fallback = optimization.fallback_among(choices).unwrap_or("the best single choice");
-    let (number, on) = (count(choices.len() as u64, "choice"), device.map(|device| format!(" on {device}")));
+    let number = count(choices.len() as u64, "choice");
+    let on = device.map(|device| format!(" on {device}"));
     let choices: String = choices.iter().map(|choice| format!("    {choice}\n")).collect();
     format!("{head}  fallback: {fallback}\n  {number}{}:\n{choices}", on.unwrap_or_default())
 }

@@ -40,7 +40,8 @@ pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
     };
     let is_over = || now() > BUDGET;
     let least_by_input = || {
-        let (mut inputs, mut least) = (Vec::new(), Vec::new());
+        let mut inputs = Vec::new();
+        let mut least = Vec::new();
         for index in 0..INPUTS {
             let input = draw(&mut Seed(0, index).rng());
             least.push(timed(&input));
@@ -75,7 +76,8 @@ fn milliseconds(run: impl Fn(), now: impl Fn() -> Duration) -> f64 {
         (0..runs).for_each(|_| run());
         now() - start
     };
-    let (mut runs, mut time) = (1, batch(1));
+    let mut runs = 1;
+    let mut time = batch(1);
     while time < LEAST && runs < MOST_RUNS {
         runs *= 4;
         time = batch(runs);

@@ -185,7 +185,8 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
     ) -> Result<Times, Failure> {
         let run = &self.functions.choices[choice.index()];
         let sample = |_| {
-            let (mut elapsed, mut left) = (Duration::ZERO, burst.runs as usize);
+            let mut elapsed = Duration::ZERO;
+            let mut left = burst.runs as usize;
             while left > 0 {
                 let copies = input.refresh();
                 let batch = left.min(copies.len());

@@ -19,7 +19,8 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
     for (row, context) in &contexts {
         if let Err(reason) = worker.accepts(context) {
             let expected = format!("a context that {} can measure here", worker.experiment.optimization.name);
-            let (found, hint) = (format!("{context}: {reason}"), "change it or take it out");
+            let found = format!("{context}: {reason}");
+            let hint = "change it or take it out";
             let fault = Fault::new(expected, found, hint).of_file(path);
             return Err(Fault { row: row.clone(), ..fault }.into());
         }
@@ -30,7 +31,8 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
 /// The inputs of a log; their lines are unknown.
 fn of_log(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNumber>, Context)>, Error> {
     let log = ah_types::log::read_bytes(path, text.as_bytes(), ReadOptions::default())?;
-    let (expected, hint) = ("a column for each feature", "the mode `list` shows the features");
+    let expected = "a column for each feature";
+    let hint = "the mode `list` shows the features";
     let misfit = |found| Fault::new(expected, found, hint).at(path, RowNumber::Line(2)).into();
     let fits = |context: Context| context.row(schema).map(drop).map_err(misfit).map(|()| (None, context));
     (0..log.inputs.len()).map(|i| fits(log.context(i))).collect()
@@ -62,7 +64,8 @@ fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNum
             let number = ah_types::number(text).filter(|x| x.is_finite()).map(Value::Number);
             let value = if is_number { number } else { Some(Value::from(text)) };
             let value = value.ok_or_else(|| {
-                let (expected, found) = (format!("a number for {name:?}"), format!("{text:?}"));
+                let expected = format!("a number for {name:?}");
+                let found = format!("{text:?}");
                 Fault::new(expected, found, "correct it").at_column(column).at(path, line.clone())
             })?;
             context.set(name, value);

@@ -95,7 +95,8 @@ impl Plan {
     /// The plan of a run whose log holds the inputs of `earlier`.
     pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
-        let (seen, ahead) = (HashSet::new(), VecDeque::new());
+        let seen = HashSet::new();
+        let ahead = VecDeque::new();
         let listed = options.listed.as_ref().map(|contexts| contexts.len() as u64);
         Self {
             options: options.clone(),
@@ -155,7 +156,8 @@ impl Plan {
                 |flaw| (Context::new(), format!("draw {position} of seed {}", self.options.seed), Some(flaw));
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
-                    let (text, flaw) = (context_text(&context, &self.schema), flaw(&context));
+                    let text = context_text(&context, &self.schema);
+                    let flaw = flaw(&context);
                     (context, text, flaw)
                 }
                 Err(failure @ (Failure::Skipped(_) | Failure::Failed(_))) => unnamed(failure),

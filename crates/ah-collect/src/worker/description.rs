@@ -123,7 +123,8 @@ fn expect_features(optimization: &Optimization, found: &[Feature]) -> Result<(),
     let kinds = |features: &[Feature]| {
         features.iter().map(|f| format!("{} ({})", f.name, f.kind)).collect::<Vec<_>>().join(", ")
     };
-    let (ours, theirs) = (kinds(&optimization.features), kinds(found));
+    let ours = kinds(&optimization.features);
+    let theirs = kinds(found);
     if ours == theirs {
         return Ok(());
     }

@@ -166,7 +166,8 @@ impl Process {
 
     /// The next answer to the last request.
     fn receive(&mut self, patience: &Patience) -> Result<Answer, Fault> {
-        let (start, limit) = (Instant::now(), patience.limit);
+        let start = Instant::now();
+        let limit = patience.limit;
         let run_ends = || patience.run_ends.is_some_and(|end| Instant::now() >= end);
         loop {
             let line = match self.answers.recv_timeout(limit) {
@@ -187,7 +188,8 @@ impl Process {
             let Some(text) = &answer.working else { return Ok(answer) };
             let most = if run_ends() { limit } else { limit * LIMITS_OF_WORK };
             if start.elapsed() > most {
-                let (most, text) = (most.as_secs_f64(), shorten(text));
+                let most = most.as_secs_f64();
+                let text = shorten(text);
                 let longer = if run_ends() { "--max-seconds" } else { "--hang-seconds" };
                 let reason = format!(
                     "no answer within {most} s, only `working`: {text:?}; raise {longer} if it needs longer"
@@ -238,7 +240,8 @@ fn no_thread(error: io::Error) -> String {
 
 /// Reads lines until the output ends. A line that begins with `{` is sent; a half line at the end is not.
 fn read(output: impl Read, send: &mpsc::SyncSender<Result<String, String>>, printed: &Mutex<String>) {
-    let (mut reader, mut line) = (BufReader::new(output), Vec::new());
+    let mut reader = BufReader::new(output);
+    let mut line = Vec::new();
     // Whether the rest of a long line is passed over.
     let mut is_rest = false;
     loop {

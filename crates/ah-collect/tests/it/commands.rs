@@ -12,7 +12,7 @@ use common::{Folder, error, inputs, refused, skipped, succeed};
 const HEAD: &str =
     "name = \"programs\"\n[[feature]]\nname = \"size\"\nkind = \"numerical\"\ninteger = true\n";
 
-/// Returns `ah-collect` for an optimization with this table `[commands]`.
+/// `ah-collect` for an optimization with this table `[commands]`.
 fn programs(folder: &Folder, commands: &str) -> Command {
     programs_to(folder, "collect", commands)
 }

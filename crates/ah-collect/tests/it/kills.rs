@@ -53,7 +53,7 @@ fn choices(text: &str) -> (Vec<String>, HashMap<String, BTreeSet<String>>) {
 /// Times and outcomes by input and choice; whole inputs have no choice. What is not measured is left out.
 type Cells = BTreeMap<(String, String), Vec<String>>;
 
-/// Returns all that the log and the outcomes beside it know.
+/// All that the log and the outcomes beside it know.
 fn cells(folder: &Folder) -> Cells {
     let mut cells = Cells::new();
     let log = folder.read("train.txt");

@@ -54,7 +54,7 @@ impl Tree {
     }
 }
 
-/// Returns the sums of the rows by masks.
+/// The sums of the rows by masks.
 fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize> {
     let mut by_column = vec![Vec::new(); COLUMNS];
     trees.iter().for_each(|tree| tree.thresholds(&mut by_column));
@@ -103,7 +103,7 @@ fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize
     Ok(sums.as_flattened()[..length].to_vec())
 }
 
-/// Returns the ranking of one leaf as it is executed.
+/// The ranking of one leaf as it is executed.
 fn executed(rule: Rule, leaf: &[Ranked], sums: &[i16], by_choice: bool) -> Vec<Ranked> {
     let mut parts = vec![Part::NONE; 2];
     fill_leaves(&mut parts, leaf, &[leaf.len()], by_choice);

@@ -18,7 +18,8 @@ const MOST_HEADER: u64 = 64 << 20;
 /// Opens a text with a line of names.
 pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
     let (header, before) = names(path, &mut text)?;
-    let (delimiter, crlf) = (delimiter(&header), header.ends_with(b"\r\n"));
+    let delimiter = delimiter(&header);
+    let crlf = header.ends_with(b"\r\n");
     // Several spaces between cells are one.
     let shrink = move |record: &mut csv::StringRecord| {
         if delimiter == b' ' {
@@ -46,7 +47,9 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
         b'|' => Cell::from(text.trim().trim_matches(['`', '*'])),
         _ => Cell::from(text),
     };
-    let (path, mut record, width) = (path.to_owned(), csv::StringRecord::new(), columns.len());
+    let path = path.to_owned();
+    let mut record = csv::StringRecord::new();
+    let width = columns.len();
     let rows = std::iter::from_fn(move || {
         loop {
             let read = reader.read_record(&mut record);

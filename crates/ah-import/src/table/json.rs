@@ -79,7 +79,8 @@ pub fn of_records(
     let under = params.rows.clone().or_else(|| preset.as_ref()?.rows.clone());
     let preset = preset::found_for(path, params, preset)?;
     let read_record = tools::reader(&preset.name).filter(|_| under.is_none());
-    let (file, about) = (path.to_owned(), preset.about.clone());
+    let file = path.to_owned();
+    let about = preset.about.clone();
     let rows = move |record: Result<(RowNumber, Json), Error>| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
@@ -155,7 +156,8 @@ const KEY: &str = "key";
 
 /// The rows of a record: itself, or those under the keys `under`, each with the values around it.
 fn rows_of(record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
-    let (mut rows, path) = (Vec::new(), under.unwrap_or_default());
+    let mut rows = Vec::new();
+    let path = under.unwrap_or_default();
     let keys: Vec<&str> = path.split('.').filter(|key| !key.is_empty()).collect();
     if !collect_rows(record, &keys, &Map::new(), &mut rows)? {
         let hint = "give --rows the keys that lead to it, separated by points; * stands for all keys";

@@ -50,13 +50,13 @@ impl Folder {
         }
     }
 
-    /// Returns the text of the log that an import writes, without the folder's name.
+    /// The text of the log that an import writes, without the folder's name.
     fn log(&self, params: &ImportParams) -> String {
         import(params).unwrap_or_else(|e| panic!("{e}"));
         std::fs::read_to_string(&params.output).unwrap()
     }
 
-    /// Returns the sentence of the error, without the folder's name. The import leaves nothing behind.
+    /// The sentence of the error, without the folder's name. The import leaves nothing behind.
     fn error(&self, params: &ImportParams) -> String {
         let before = self.files();
         let error = import(params).expect_err("an error");

@@ -88,7 +88,7 @@ fn statistics_are_no_rival_choices() {
     }
 }
 
-/// Returns the parameters of a table with the columns `n` and `way` and these times. An earlier log is gone.
+/// The parameters of a table with the columns `n` and `way` and these times. An earlier log is gone.
 fn table(folder: &Folder, text: &str, time: &str) -> ImportParams {
     let _ = std::fs::remove_file(folder.path("train.txt"));
     let mut params = folder.table("t.csv", text);
@@ -96,7 +96,7 @@ fn table(folder: &Folder, text: &str, time: &str) -> ImportParams {
     params
 }
 
-/// Returns the rows of the log that an import writes, and its warnings but that of the device.
+/// The rows of the log that an import writes, and its warnings but that of the device.
 fn read(folder: &Folder, params: &ImportParams) -> (String, Vec<String>) {
     let _ = std::fs::remove_file(&params.output);
     let report = import(params).unwrap_or_else(|e| panic!("{e}"));
@@ -446,13 +446,13 @@ fn statistics_of_a_choice_are_no_choices() {
     }
 }
 
-/// Returns the parameters of a wide table with the feature `n`.
+/// The parameters of a wide table with the feature `n`.
 fn wide(folder: &Folder, text: &str) -> ImportParams {
     let params = table(folder, text, "ms");
     ImportParams { choice: Vec::new(), time: Vec::new(), wide: true, ..params }
 }
 
-/// Returns rows of these choices on eight inputs: `row` returns each from the input, the choice and a time.
+/// Rows of these choices on eight inputs: `row` returns each from the input, the choice and a time.
 fn grid(head: &str, choices: &[&str], row: impl Fn(u32, &str, f64) -> String) -> String {
     let cells = (1..9).flat_map(|n| choices.iter().map(move |choice| (n, *choice)));
     let time = |n: u32, choice: &str| f64::from(n) + 0.3 * f64::from(choice.len() as u32);

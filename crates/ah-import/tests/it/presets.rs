@@ -81,7 +81,7 @@ fn files_that_the_tools_wrote() {
     }
 }
 
-/// Returns the log of a file that a tool wrote, recognized by its contents.
+/// The log of a file that a tool wrote, recognized by its contents.
 fn of_tool(tool: &str, file: &str, flags: &Flags) -> String {
     let text = std::fs::read_to_string(sample(file)).unwrap();
     recognized(tool, file, &text, flags)

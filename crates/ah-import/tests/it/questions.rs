@@ -15,7 +15,7 @@ fn wide(folder: &Folder, features: &str, text: &str) -> ImportParams {
     ImportParams { features: names(features), choice, time, wide: true, device_capa: Some((9, 0)), ..params }
 }
 
-/// Returns the rows of the log, and the warnings.
+/// The rows of the log, and the warnings.
 fn read(folder: &Folder, params: &ImportParams) -> (String, String) {
     let _ = std::fs::remove_file(&params.output);
     let report = import(params).unwrap_or_else(|e| panic!("{e}"));

@@ -9,7 +9,7 @@ use crate::{Folder, counts, names, sample};
 
 const SAMPLES: [&str; 3] = ["matmul_kernel.autotune.json", "matmul_kernel.jsonl", "inductor_mm.json"];
 
-/// Returns the parameters of an import of a table with a name alone.
+/// The parameters of an import of a table with a name alone.
 fn named(folder: &Folder, table: &str) -> ImportParams {
     ImportParams {
         tables: vec![sample(table)],
@@ -127,7 +127,7 @@ fn rows_inside_json_have_the_values_around_them() {
     "#);
 }
 
-/// Returns the sample `table` with `from` replaced by `to`, as a table in the folder.
+/// The sample `table` with `from` replaced by `to`, as a table in the folder.
 fn changed(folder: &Folder, table: &str, from: &str, to: &str) -> ImportParams {
     let text = std::fs::read_to_string(sample(table)).unwrap();
     assert!(text.contains(from), "{from}");

@@ -64,7 +64,9 @@ impl ProductRunner {
     }
 
     fn run(&mut self, Input { a, b, c, .. }: &mut Input, choice: ChoiceId) {
-        let (a, b, c) = (a.view(), b.view(), c.view_mut());
+        let a = a.view();
+        let b = b.view();
+        let c = c.view_mut();
         match self.choices[choice.index()] {
             Some(library) => library.run(a, b, c),
             None => pad_mm::run(a, b, c, &mut self.memory),
@@ -145,7 +147,8 @@ impl BenchmarkRunner for ProductRunner {
             }
         };
         let mut strides = |size| features::dense(!sampling::flag(rng, 0.5), size);
-        let (a, b) = (strides((m, k)), strides((k, n)));
+        let a = strides((m, k));
+        let b = strides((k, n));
         let context = features::product(shape, (a, "torch.float32"), (b, "torch.float32"));
         let context = match self.pads {
             true => PADDING.describe(context, shape, [false; 2]),
@@ -165,7 +168,8 @@ impl BenchmarkRunner for ProductRunner {
             Array2::from_shape_vec(shape.strides(strides), numbers).map_err(Failure::failed)
         };
         let [a, b] = layouts.map(&mut operand);
-        let (a, b) = (a?, b?);
+        let a = a?;
+        let b = b?;
         elements((a.nrows(), b.ncols()))?;
         let c = Array2::zeros((a.nrows(), b.ncols()));
         // In f64.

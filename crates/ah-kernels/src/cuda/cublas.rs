@@ -47,10 +47,17 @@ impl Cublas {
                 sys::cublasOperation_t::CUBLAS_OP_N
             }
         };
-        let (m, k, n) = (int(p.a.rows), int(p.a.columns), int(p.b.columns));
-        let (lda, ldb, ldc) = (int(p.a.leading()), int(p.b.leading()), int(p.c.leading()));
-        let (one, zero) = (1_f32, 0_f32);
-        let (a, b, c) = (p.a.buffer.address, p.b.buffer.address, p.c.buffer.address);
+        let m = int(p.a.rows);
+        let k = int(p.a.columns);
+        let n = int(p.b.columns);
+        let lda = int(p.a.leading());
+        let ldb = int(p.b.leading());
+        let ldc = int(p.c.leading());
+        let one = 1_f32;
+        let zero = 0_f32;
+        let a = p.a.buffer.address;
+        let b = p.b.buffer.address;
+        let c = p.c.buffer.address;
         let mode = if p.tf32 {
             sys::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH
         } else {

@@ -108,7 +108,8 @@ impl CublasLt {
                 })
             })
             .and_then(|()| {
-                let ([a, b, c], operation) = (described.matrices(), described.operation.value);
+                let [a, b, c] = described.matrices();
+                let operation = described.operation.value;
                 sys::cublasLtMatmulAlgoCheck(self.handle.value, operation, a, b, c, c, &algo, &mut found)
                     .result()
             })
@@ -119,7 +120,8 @@ impl CublasLt {
 
     /// Starts a planned product.
     pub(crate) fn run(&self, gpu: &Gpu, product: &Product, plan: &PlannedProduct) -> Result<(), CudaError> {
-        let (one, zero) = (1_f32, 0_f32);
+        let one = 1_f32;
+        let zero = 0_f32;
         let [a_layout, b_layout, c_layout] = plan.product.matrices();
         let c = product.c.buffer.address as *mut c_void;
         // SAFETY: the matrices are device memory of the described sizes; as in `cublas`, cᵀ = bᵀ · aᵀ.

@@ -6,6 +6,7 @@ use ah_model::Context;
 use ah_types::{Optimization, TimingPolicy};
 
 use super::arena::Allocation;
+use super::clock;
 use super::cublas::Cublas;
 use super::device::{Gpu, Kernel};
 use super::element::{Arg, Element};
@@ -13,7 +14,6 @@ use super::error::CudaError;
 use super::kernels::{Grid, Launch, MixedMm};
 use super::nvrtc::Source;
 use super::operands::int;
-use super::policy;
 use super::product::{Matrix, Product};
 use super::product_runner::{Input, Operation, ProductRunner};
 use crate::features;
@@ -43,7 +43,7 @@ pub(super) fn runner(
 ) -> Result<ProductRunner<MixedMmOperation>, CudaError> {
     let ours = MixedMm::ALL.iter().map(MixedMm::name);
     let choices = std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours).collect();
-    let timing = TimingPolicy { budget_ms: 20.0, ..policy::timing() };
+    let timing = TimingPolicy { budget_ms: 20.0, ..clock::policy() };
     let operation = MixedMmOperation {
         cublas: Cublas::new(&gpu)?,
         convert: gpu.kernel(CONVERT, "convert", Vec::new())?,
@@ -56,7 +56,8 @@ pub(super) fn runner(
 impl MixedMmOperation {
     /// PyTorch's fallback: `torch.mm(mat1, mat2.to(mat1.dtype))`.
     fn fall_back(&self, gpu: &Gpu, Input { product, further, .. }: &Input) -> Result<(), CudaError> {
-        let (b, converted) = (product.b, further[0]);
+        let b = product.b;
+        let converted = further[0];
         let count = b.rows * b.columns;
         let args = [
             Arg::Buffer(b.buffer),
@@ -89,7 +90,8 @@ impl Operation for MixedMmOperation {
                 let unit = if sampling::flag(rng, 0.2) { 16 } else { 128 };
                 sampling::log_uniform(rng, 1024, 32768).next_multiple_of(unit)
             };
-            let (k, n) = (side(rng), side(rng));
+            let k = side(rng);
+            let n = side(rng);
             if k * n <= 1 << 29 {
                 break [k, n];
             }
@@ -157,7 +159,8 @@ impl Operation for MixedMmOperation {
         let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
         let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
         let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
-        let (partial, tickets) = (Arg::Buffer(self.partial.buffer), Arg::Buffer(self.tickets.buffer));
+        let partial = Arg::Buffer(self.partial.buffer);
+        let tickets = Arg::Buffer(self.tickets.buffer);
         gpu.launch(kernel, launch.grid, &[a, b, c, partial, tickets, m, n, k, lda, ldb, ldc])
     }
 }

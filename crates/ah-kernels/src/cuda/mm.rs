@@ -6,12 +6,12 @@
 use ah_model::Context;
 use ah_types::{Optimization, TimingPolicy};
 
+use super::clock;
 use super::cublas::Cublas;
 use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
-use super::policy;
 use super::product::Product;
 use super::product_runner::{Input, Operation, ProductRunner};
 use crate::features;
@@ -38,7 +38,7 @@ pub(super) fn runner(optimization: Optimization, gpu: Gpu) -> Result<ProductRunn
     let algorithms = cublaslt.survey(ALGORITHMS)?;
     let choices =
         std::iter::once("extern_mm".to_owned()).chain(algorithms.iter().map(ToString::to_string)).collect();
-    let timing = TimingPolicy { budget_ms: 25.0, ..policy::timing() };
+    let timing = TimingPolicy { budget_ms: 25.0, ..clock::policy() };
     let operation = MmOperation { algorithms, cublas: Cublas::new(&gpu)?, cublaslt };
     ProductRunner::new(optimization, gpu, choices, timing, operation)
 }
@@ -50,7 +50,8 @@ impl Operation for MmOperation {
     /// Draws from PyTorch's ranges: few to many rows, inner and outer sizes as in models, mostly aligned.
     /// Half of the inputs have the layout of a linear layer.
     fn draw(&self, _: &Gpu, rng: &mut Rng) -> Context {
-        let (f16, bf16) = (Element::F16, Element::Bf16);
+        let f16 = Element::F16;
+        let bf16 = Element::Bf16;
         let element = *sampling::pick(rng, &[f16, f16, f16, bf16, bf16, bf16, Element::F32]);
         let tf32 = element == Element::F32 && sampling::flag(rng, 0.7);
         let max_work = if element == Element::F32 && !tf32 { MAX_WORK_F32 } else { MAX_WORK };
@@ -65,7 +66,8 @@ impl Operation for MmOperation {
                 let size = sampling::log_uniform(rng, 128, 32768);
                 if odd { size | 1 } else { aligned(size) }
             };
-            let (k, n) = (side(rng), side(rng));
+            let k = side(rng);
+            let n = side(rng);
             if m * k * n <= max_work && m * k * n >= 1 << 22 {
                 break [m, k, n];
             }

@@ -30,7 +30,6 @@ mod nvrtc;
 mod operands;
 mod owned;
 mod pad_mm;
-mod policy;
 mod product;
 mod product_runner;
 mod softmax;
@@ -182,9 +181,11 @@ mod tests {
 
     /// Compares every choice on one context; returns the number of choices that ran.
     fn compare<O: Operation>(runner: &mut ProductRunner<O>, context: &Context, product: &Product) -> usize {
-        let (sizes, element) = (product.sizes(), product.a.element);
+        let sizes = product.sizes();
+        let element = product.a.element;
         let choices = runner.experiment().choices.clone();
-        let (mut expected, mut ran) = (None, 0);
+        let mut expected = None;
+        let mut ran = 0;
         for (id, choice) in (0..).map(ChoiceId).zip(&choices) {
             let mut rng = sampling::Seed(7, sizes.iter().sum()).rng();
             let found = match compute(runner, context, id, &mut rng) {
@@ -283,7 +284,8 @@ mod tests {
         let mut rng = sampling::Seed(1, 1).rng();
         let mut values =
             |size| Array2::from_shape_simple_fn(size, || sampling::log_uniform(&mut rng, 1, 9) as f64 - 5.0);
-        let (a, b) = (values((9, 128)), values((128, 11)));
+        let a = values((9, 128));
+        let b = values((128, 11));
         let expected = reference(&HostProduct { c: Array2::zeros((9, 11)), a, b, guard_is_intact: true });
         let relative = 6.0 * Element::F32.epsilon() * 11.4;
         let wrong = |found: &Array2<f64>| wrong(found, &expected, Element::F16.epsilon(), relative);

@@ -145,7 +145,8 @@ fn headers_hash(text: &str, folders: &[PathBuf], options: &[String]) -> Option<S
     if options.iter().any(|option| option.contains("-include") || option.starts_with("-I")) {
         return None;
     }
-    let (mut hash, mut found) = (blake3::Hasher::new(), HashSet::new());
+    let mut hash = blake3::Hasher::new();
+    let mut found = HashSet::new();
     // Each text with the folder that it lies in.
     let mut texts: Vec<(String, Option<PathBuf>)> = vec![(text.to_owned(), None)];
     while let Some((text, own)) = texts.pop() {

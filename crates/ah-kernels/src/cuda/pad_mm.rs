@@ -6,6 +6,7 @@ use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;
+use super::clock;
 use super::cublas::Cublas;
 use super::device::{Gpu, Kernel};
 use super::element::{Arg, Element};
@@ -13,7 +14,6 @@ use super::error::CudaError;
 use super::kernels::Grid;
 use super::nvrtc::Source;
 use super::operands::int;
-use super::policy;
 use super::product::{Matrix, Product};
 use super::product_runner::{Input, Operation, ProductRunner};
 use crate::features::Padding;
@@ -85,7 +85,7 @@ pub(super) fn runner(
     };
     let operation = PadMmOperation { cublas: Cublas::new(&gpu)?, padding: [padding(2)?, padding(4)?] };
     // Both choices are measured to the end: how much padding loses matters too.
-    let timing = TimingPolicy { early_stop_ratio: 20.0, ..policy::timing() };
+    let timing = TimingPolicy { early_stop_ratio: 20.0, ..clock::policy() };
     ProductRunner::new(optimization, gpu, ["orig", "pad"].map(str::to_owned).to_vec(), timing, operation)
 }
 
@@ -123,7 +123,8 @@ impl PadMmOperation {
     fn write_zeros(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
         let Side { matrix, padded, .. } = side;
         let part = |whole: usize, of: usize| if whole == of { whole } else { whole - of };
-        let (rows, columns) = (part(padded.rows, matrix.rows), part(padded.columns, matrix.columns));
+        let rows = part(padded.rows, matrix.rows);
+        let columns = part(padded.columns, matrix.columns);
         let first = (padded.rows - rows) * padded.strides.0 + padded.columns - columns;
         let args = [
             Arg::Buffer(padded.buffer.from(first * padded.element.bytes())),
@@ -157,7 +158,8 @@ impl Operation for PadMmOperation {
                 break shape;
             }
         };
-        let (no, yes) = (false, true);
+        let no = false;
+        let yes = true;
         let layouts = [(no, no), (no, no), (yes, no), (yes, no), (no, yes), (no, yes), (yes, yes)];
         let (a_transposed, b_transposed) = *sampling::pick(rng, &layouts);
         // Only contiguous matrices are ever prepadded (`should_exclude_padding_time`).

@@ -74,7 +74,8 @@ impl Product {
     /// Reads the features of a product; its matrices have no memory.
     pub(crate) fn of(context: &Context) -> Result<Self, String> {
         let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
-        let (a, b) = (element(context, "mat1_dtype")?, element(context, "mat2_dtype")?);
+        let a = element(context, "mat1_dtype")?;
+        let b = element(context, "mat2_dtype")?;
         let tf32 = match context.category("using_tf32") {
             Some("True") if a == Element::F32 => true,
             None | Some("not_float_32") if a != Element::F32 => false,
@@ -97,7 +98,8 @@ impl Product {
             return Ok(product);
         }
         let names = Element::FLOATS.map(Element::torch).join(", ");
-        let (a, b) = (a.torch(), b.torch());
+        let a = a.torch();
+        let b = b.torch();
         Err(format!("both matrices must be of the same type, one of {names}; found {a} and {b}"))
     }
 

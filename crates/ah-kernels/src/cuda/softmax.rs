@@ -5,13 +5,13 @@ use ah_model::{ChoiceId, Context};
 use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
+use super::clock;
 use super::device::{Gpu, Kernel};
 use super::element::{Arg, Element};
 use super::error::CudaError;
 use super::kernels::{Grid, Softmax};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
-use super::policy;
 use super::product::{Matrix, element};
 use crate::features::size;
 use ah_measure::sampling::{self, Rng};
@@ -39,7 +39,7 @@ impl SoftmaxRunner {
         // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
         // less are a percent: choices near the best get up to 36 samples. Ninety halve the spread within a run (1.7 to
         // 0.7 %) but not the spread between runs, and take twice the time.
-        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..policy::timing() };
+        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..clock::policy() };
         let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self { experiment, operands: Operands::new(&gpu)?, gpu })
     }
@@ -60,7 +60,8 @@ impl SoftmaxRunner {
 
 /// Reads the rows of an input, without memory.
 fn rows(context: &Context) -> Result<Matrix, String> {
-    let (rows, columns) = (size(context, "rows")?, size(context, "columns")?);
+    let rows = size(context, "rows")?;
+    let columns = size(context, "columns")?;
     match element(context, "dtype")? {
         Element::F32 => Ok(Matrix::row_major(Element::F32, rows, columns)),
         other => Err(format!("dtype must be torch.float32, found {}", other.torch())),
@@ -93,7 +94,8 @@ impl BenchmarkRunner for SoftmaxRunner {
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let (seed, gpu) = (rng.random(), &self.gpu);
+        let seed = rng.random();
+        let gpu = &self.gpu;
         let matrix = rows(context).map_err(Failure::skipped)?;
         let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
         let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });

@@ -37,7 +37,8 @@ enum Token {
 
 /// The error at a byte of an expression. Columns are characters, counted from 1.
 fn error(source: &str, byte: usize, expected: impl Display, found: impl Display) -> Invalid {
-    let (column, whole) = (source[..byte].chars().count() + 1, shown::expression(source));
+    let column = source[..byte].chars().count() + 1;
+    let whole = shown::expression(source);
     Invalid(format!("column {column}: expected {expected}, found {found} in the expression {whole}"))
 }
 

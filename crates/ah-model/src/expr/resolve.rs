@@ -48,7 +48,8 @@ impl Resolver<'_> {
                 _ => self.operands(*op, Type::Number, a, b)?,
             },
             Expr::If(c, a, b) => {
-                let (c, a) = (self.of_type(c, Type::Bool)?, self.any(a)?);
+                let c = self.of_type(c, Type::Bool)?;
+                let a = self.any(a)?;
                 let b = self.of_type(b, a.ty())?;
                 Expr::If(c.into(), a.into(), b.into())
             }
@@ -58,8 +59,10 @@ impl Resolver<'_> {
     fn slot(&self, name: &str) -> Result<Slot, Invalid> {
         let index = self.schema.slot(name).ok_or_else(|| {
             let known = || self.schema.features().iter().map(|f| &f.name);
-            let (feature, whole) = (quoted(name), shown::expression(&self.whole.to_string()));
-            let (listed, proposal) = (listed(known()), did_you_mean(name, known()));
+            let feature = quoted(name);
+            let whole = shown::expression(&self.whole.to_string());
+            let listed = listed(known());
+            let proposal = did_you_mean(name, known());
             Invalid(format!(
                 "unknown feature {feature} in the expression {whole}; the features are {listed}{proposal}"
             ))
@@ -80,7 +83,8 @@ impl Resolver<'_> {
         a: &Expr<String>,
         b: &Expr<String>,
     ) -> Result<Expr, Invalid> {
-        let (left, right) = (self.any(a)?, self.any(b)?);
+        let left = self.any(a)?;
+        let right = self.any(b)?;
         match (left.ty(), right.ty()) {
             (Type::Number, Type::Number) => Ok(Expr::binary(numbers, left, right)),
             (expected @ Type::Number, found) | (expected, found @ Type::Number) => {

@@ -53,7 +53,8 @@ impl Model {
         values: &[Value],
         mut offered: impl FnMut(ChoiceId) -> bool,
     ) -> Result<ChoiceId, Unsure> {
-        let (tables, mut sums) = (Tables::new(self), Sums::default());
+        let tables = Tables::new(self);
+        let mut sums = Sums::default();
         let reached = tables.reach(self, values, &mut sums)?;
         reached.pick(|choice| self.is_eligible(choice, values) && offered(choice))
     }
@@ -64,7 +65,8 @@ impl Model {
     /// # Errors
     /// The reason for declining; the program then takes the fallback.
     pub fn choose(&self, values: &[Value]) -> Result<ChoiceId, Unsure> {
-        let (tables, mut sums) = (Tables::new(self), Sums::default());
+        let tables = Tables::new(self);
+        let mut sums = Sums::default();
         tables.reach(self, values, &mut sums)?.pick_expected(|choice| self.is_eligible(choice, values))
     }
 

@@ -21,7 +21,8 @@ impl Model {
     /// Explains the decision for these values of the logged features: the choice, the conditions of its path, and the leaf's
     /// evidence. `offered` are the choices that the program offers; `None` if it does not list them.
     pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> String {
-        let (tables, mut sums) = (Tables::new(self), Sums::default());
+        let tables = Tables::new(self);
+        let mut sums = Sums::default();
         let reached = tables.reach(self, values, &mut sums);
         let eligible = |choice| self.is_eligible(choice, values);
         let decision = reached.and_then(|reached| match offered {
@@ -61,7 +62,8 @@ impl Model {
         decision: Option<ChoiceId>,
         allowed: bool,
     ) -> Option<String> {
-        let (is_taken, is_fallback) = (decision == Some(choice), self.fallback == Some(choice));
+        let is_taken = decision == Some(choice);
+        let is_fallback = self.fallback == Some(choice);
         let marks = [(is_taken, " (taken)"), (is_fallback, " (fallback)"), (!allowed, " (may be too slow)")];
         let marks = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark);
         let is_printed = place < MOST_LISTED || is_taken || is_fallback;
@@ -100,7 +102,8 @@ impl Model {
             let Some(choice) = self.marked(place, e.choice, decision, e.allowed) else { continue };
             rest -= 1;
             let wins = format!("{:.0} %", e.probability * 100.0);
-            let (slowdown, worst) = (format!("{:.3}", e.slowdown), format!("{:.3}", e.worst));
+            let slowdown = format!("{:.3}", e.slowdown);
+            let worst = format!("{:.3}", e.worst);
             writeln!(text, "  {slowdown:>8} {worst:>8} {wins:>6} {:>9}  {choice}", e.measured)?;
         }
         if rest > 0 {

@@ -254,7 +254,8 @@ impl BoosterTables {
                 of_column.insert(place, test.threshold);
             }
         }
-        let (mut all, parts) = (Self::default(), model.choices.len().div_ceil(LANES));
+        let mut all = Self::default();
+        let parts = model.choices.len().div_ceil(LANES);
         // By column: the row of masks of the values that none of its thresholds is below.
         let mut first = vec![0; columns.len()];
         for (at, thresholds) in by_column.iter().enumerate().filter(|(_, of_column)| !of_column.is_empty()) {
@@ -329,7 +330,8 @@ impl Reached<'_> {
     }
 
     fn best_first<'a>(&'a self, scores: &'a mut [[f64; LANES]]) -> impl Iterator<Item = Ranked> + 'a {
-        let (tables, width) = (self.tables, self.sums.rows.len());
+        let tables = self.tables;
+        let width = self.sums.rows.len();
         let leaf = &tables.parts[tables.numbers[self.leaf] * width..][..width];
         tables.rule.best_first(leaf, &self.sums.rows, &self.sums.costs, scores)
     }

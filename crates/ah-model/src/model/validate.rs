@@ -68,7 +68,8 @@ fn validate_purpose(model: &Model) -> Result<(), String> {
 const MOST_CHOICES: usize = u16::MAX as usize;
 
 fn validate_names(model: &Model) -> Result<(), String> {
-    let (choices, slots) = (&model.choices, model.features.all());
+    let choices = &model.choices;
+    let slots = model.features.all();
     ensure!(!choices.is_empty(), "expected at least one choice, found none");
     ensure!(
         choices.len() <= MOST_CHOICES,
@@ -85,10 +86,12 @@ fn validate_names(model: &Model) -> Result<(), String> {
     if let Some(id) = model.eligible.keys().find(|id| id.index() >= choices.len()) {
         return Err(format!("no choice has id {}", id.index()));
     }
-    let (features, found) = (slots.len(), model.categories.len());
+    let features = slots.len();
+    let found = model.categories.len();
     ensure!(features == found, "expected categories for {features} features, found {found}");
     for (feature, categories) in slots.features().iter().zip(&model.categories) {
-        let (name, is_number) = (quoted(&feature.name), feature.kind == FeatureKind::Numerical);
+        let name = quoted(&feature.name);
+        let is_number = feature.kind == FeatureKind::Numerical;
         ensure!(!is_number || categories.is_empty(), "the numerical feature {name} has categories");
         ensure!(is_set(categories), "the categories of {name} are not sorted and distinct");
     }
@@ -126,7 +129,8 @@ fn validate_tree<L>(
             Node::Split { test, right } => {
                 validate_test(model, test)?;
                 for child in [i + 1, *right as usize] {
-                    let (least, most) = (i + 1, count - 1);
+                    let least = i + 1;
+                    let most = count - 1;
                     let is_after = child > i && child < count;
                     ensure!(is_after, "expected children from {least} to {most}, found {child}");
                     let is_first = depths[child].replace(depth + 1).is_none();
@@ -142,7 +146,8 @@ fn validate_tree<L>(
 
 /// Checks what all boosters share.
 fn validate_boosters(model: &Model) -> Result<(), String> {
-    let (count, unit) = (model.boosters.len(), model.unit);
+    let count = model.boosters.len();
+    let unit = model.unit;
     if let Some(margin) = model.margin.filter(|margin| margin.is_nan() || margin.abs() > MOST_MARGIN) {
         return Err(format!("expected a margin from -{MOST_MARGIN} to {MOST_MARGIN}, found {margin}"));
     }
@@ -189,9 +194,11 @@ fn is_set(categories: &[String]) -> bool {
 }
 
 fn validate_row(model: &Model, row: &[i8]) -> Result<(), String> {
-    let (length, found) = (model.choices.len(), row.len());
+    let length = model.choices.len();
+    let found = row.len();
     ensure!(found == length, "expected a row of {length} numbers, found {found}");
-    let (least, most) = (ROW_NUMBERS.start(), ROW_NUMBERS.end());
+    let least = ROW_NUMBERS.start();
+    let most = ROW_NUMBERS.end();
     match row.iter().find(|number| !ROW_NUMBERS.contains(number)) {
         None => Ok(()),
         Some(number) => Err(format!("expected numbers from {least} to {most}, found {number}")),
@@ -224,7 +231,8 @@ fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
         let id = ranked.choice.index();
         let name = model.choices.get(id).ok_or_else(|| format!("no choice has id {id}"))?;
         ensure!(!std::mem::replace(&mut is_ranked[id], true), "{} is ranked twice", quoted(name));
-        let (measured, samples) = (ranked.measured, leaf.samples);
+        let measured = ranked.measured;
+        let samples = leaf.samples;
         ensure!(measured <= samples, "{} was measured on {measured} of {samples} inputs", quoted(name));
         ensure!(measured > 0, "{} is ranked and was never measured in this leaf", quoted(name));
         let numbers = [ranked.score, ranked.probability];

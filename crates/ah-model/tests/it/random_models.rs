@@ -100,7 +100,7 @@ fn model() -> impl Strategy<Value = Model> {
     })
 }
 
-/// Returns a model with the derived features `d0`, `d1` and so on, and a tree whose leftmost path tests every feature.
+/// A model with the derived features `d0`, `d1` and so on, and a tree whose leftmost path tests every feature.
 fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondition: &Expr<String>) -> Model {
     let derived = derived.into_iter().enumerate();
     let derived: Vec<_> =
@@ -164,7 +164,7 @@ impl Row for Known {
     }
 }
 
-/// Returns the value in a slot of a row; `None` if it is undefined.
+/// The value in a slot of a row; `None` if it is undefined.
 fn value_of(row: &impl Row, slot: usize) -> Option<Value> {
     let number = || Some(row.number(slot)).filter(|x| !x.is_nan()).map(Value::Number);
     row.category(slot).map(Value::from).or_else(number)

@@ -6,7 +6,7 @@
 
 use ah_model::{ChoiceId, Column, Leaf, Model, Ranked, Unsure, Value};
 
-/// Returns what to take among the offered choices. The fallback always counts as offered.
+/// What to take among the offered choices. The fallback always counts as offered.
 pub fn decide(
     model: &Model,
     values: &[Value],
@@ -27,18 +27,18 @@ pub fn decide(
     Err(Unsure::NoneAllowed)
 }
 
-/// Returns what to take for a program that does not list its choices: it is expected to offer the fallback and the expected choices.
+/// What to take for a program that does not list its choices: it is expected to offer the fallback and the expected choices.
 pub fn choose(model: &Model, values: &[Value]) -> Result<ChoiceId, Unsure> {
     let leaf = leaf(model, values)?;
     decide(model, values, |choice| is_expected(leaf, choice))
 }
 
-/// Returns whether a program that does not list its choices is expected to offer this one.
+/// Whether a program that does not list its choices is expected to offer this one.
 pub fn is_expected(leaf: &Leaf, choice: ChoiceId) -> bool {
     leaf.ranked(choice).is_some_and(|ranked| ranked.expected)
 }
 
-/// Returns the leaf that these values reach.
+/// The leaf that these values reach.
 pub fn leaf<'m>(model: &'m Model, values: &[Value]) -> Result<&'m Leaf, Unsure> {
     let logged = model.row(values);
     if model.precondition.as_ref().is_some_and(|condition| !condition.holds(&logged)) {
@@ -48,7 +48,7 @@ pub fn leaf<'m>(model: &'m Model, values: &[Value]) -> Result<&'m Leaf, Unsure> 
     model.tree.path(|column| model.column_value(column, &row)).map(|(leaf, ..)| leaf)
 }
 
-/// Returns all choices of the leaf with their scores, best first.
+/// All choices of the leaf with their scores, best first.
 pub fn ranking(model: &Model, values: &[Value]) -> Result<Vec<Ranked>, Unsure> {
     let (leaf, logged) = (leaf(model, values)?, model.row(values));
     let row = model.features.row(&logged);

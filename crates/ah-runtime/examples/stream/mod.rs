@@ -57,7 +57,7 @@ impl Timings {
         contender.iter().zip(&self.calls).map(|(ms, &n)| ms * f64::from(n)).sum()
     }
 
-    /// Returns the fastest single choice for an input, in hindsight.
+    /// The fastest single choice for an input, in hindsight.
     fn fastest(&self, input: usize) -> usize {
         let time = |choice: &usize| self.singles()[*choice][input];
         (0..self.names.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(self.fallback)
@@ -65,7 +65,7 @@ impl Timings {
 
     /// Prints the gain of dispatching over each single choice, and after how many streams it has earned back the `cost`
     /// of `cost_of`.
-    /// Returns whether it beats every single choice.
+    /// Whether it beats every single choice.
     pub fn report(&self, cost_of: &str, cost: Duration) -> bool {
         let (own, dispatched) = (self.total(self.dispatched()), self.dispatched());
         let geometric = |contender: &[f64]| {

@@ -167,7 +167,8 @@ impl AutoHeuristicBuilder {
             heuristics.push(Arc::new(LoadedModel::read(path)?));
         }
         if let Some(other) = heuristics.iter().find(|h| h.optimization() != name) {
-            let (heuristic, optimization) = (other.name(), other.optimization());
+            let heuristic = other.name();
+            let optimization = other.optimization();
             return Err(Error::Usage(format!(
                 "{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point"
             )));

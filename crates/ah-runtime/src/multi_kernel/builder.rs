@@ -186,7 +186,8 @@ fn eligibility(
     decision: &AutoHeuristic,
     mut given: BTreeMap<String, Eligibility>,
 ) -> Result<Vec<Option<Eligibility>>, Error> {
-    let (name, kernels) = (decision.name(), decision.choices());
+    let name = decision.name();
+    let kernels = decision.choices();
     let eligible: Vec<Option<Eligibility>> = kernels.iter().map(|kernel| given.remove(kernel)).collect();
     if let Some(kernel) = given.keys().next() {
         let known = kernels.join(", ");

@@ -17,7 +17,7 @@ use super::picks::{self, Head, Pick, Table};
 use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
-use crate::lock::lock;
+use crate::panics::lock;
 
 /// Whether a kernel supports an input with these values.
 pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
@@ -182,7 +182,8 @@ impl Picker {
         drop(table);
         for (kernel, outcome) in outcomes.iter().enumerate() {
             if let Err(Failure::Failed(reason)) = outcome {
-                let (kernel, reason) = (self.name_of(kernel), reason.clone());
+                let kernel = self.name_of(kernel);
+                let reason = reason.clone();
                 self.report(Event::Failed { kernel, reason, context: context.clone() });
             }
         }

@@ -12,7 +12,7 @@ use ah_runtime::{
 use ah_types::{Failure, log};
 use common::pad_mm;
 
-/// Returns a decision point whose features have another order than the model's.
+/// A decision point whose features have another order than the model's.
 fn builder() -> AutoHeuristicBuilder {
     AutoHeuristic::builder("pad_mm")
         .choices(["stream", "pad", "orig"])
@@ -222,7 +222,7 @@ fn setting_up_names_what_does_not_fit() {
     assert!(why.contains("decides") && why.contains("give it to that decision point"), "{why}");
 }
 
-/// Returns the text with `from`, which it must hold, replaced.
+/// The text with `from`, which it must hold, replaced.
 fn changed(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "no {from} in {text}");
     text.replace(from, to)

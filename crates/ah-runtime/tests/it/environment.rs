@@ -130,7 +130,7 @@ fn a_process_without_a_logger() {
     }
 }
 
-/// Returns the last answer of that process, and its warnings.
+/// The last answer of that process, and its warnings.
 fn answer_and_warnings(variables: &[(&str, &Path)]) -> (String, Vec<String>) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child

@@ -31,7 +31,7 @@ fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Returns the files in the only folder below this one.
+/// The files in the only folder below this one.
 fn cache_files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let device = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     let files = std::fs::read_dir(device).unwrap().map(|file| file.unwrap().path());

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 type Kernel = fn() -> usize;
 
-/// Returns a MultiKernel of four picks, which are in this folder too.
+/// A MultiKernel of four picks, which are in this folder too.
 fn cached_in(folder: &Path) -> MultiKernel<Kernel> {
     let environment =
         Environment::read(|name| (name == "AUTOHEURISTIC_CACHE_DIR").then(|| folder.as_os_str().into()));
@@ -27,7 +27,7 @@ fn cached_in(folder: &Path) -> MultiKernel<Kernel> {
     builder.max_picks(4).build().unwrap()
 }
 
-/// Returns the file of honest picks by value and by bucket, and its text.
+/// The file of honest picks by value and by bucket, and its text.
 fn picks(folder: &Path) -> (PathBuf, String) {
     let multi = cached_in(folder);
     for (n, dtype) in [(16.0, "f32"), (64.0, "f64"), (100.0, "f32"), (5000.0, "a \"quoted\" one")] {

@@ -12,14 +12,14 @@ use virtual_kernels::*;
 
 thread_local!(static PANICS: Cell<bool> = const { Cell::new(true) });
 
-/// Returns the fastest kernel, unless it panics.
+/// The fastest kernel, unless it panics.
 fn moody(k: f64) -> Result<f64, String> {
     took("moody", 1.0 / 64.0);
     assert!(!PANICS.get(), "on purpose");
     Ok(k * 2.0)
 }
 
-/// Returns the fastest kernel, and wrong.
+/// The fastest kernel, and wrong.
 fn wrong(_: f64) -> Result<f64, String> {
     took("wrong", 1.0 / 128.0);
     Ok(7.0)

@@ -45,7 +45,7 @@ fn supports(kernel: usize, n: u64) -> bool {
     kernel != 2 || n.is_multiple_of(3)
 }
 
-/// Returns the fastest kernel; among kernels within the policy's relative error, the first.
+/// The fastest kernel; among kernels within the policy's relative error, the first.
 fn right_pick(n: u64) -> usize {
     let supported = || (0..3).filter(|&kernel| supports(kernel, n));
     let least = supported().map(|kernel| takes(kernel, n)).min_by(f64::total_cmp).unwrap();

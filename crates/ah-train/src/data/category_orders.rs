@@ -59,7 +59,8 @@ fn differences(
     let mut sums = vec![0_u64; categories * choices];
     let mut counts = vec![0_u64; categories];
     for &input in inputs {
-        let (category, weight) = (category_of(input), u64::from(costs.weight(input)));
+        let category = category_of(input);
+        let weight = u64::from(costs.weight(input));
         counts[category] += weight;
         for cost in costs.of(input) {
             let target = (cost.soft_target() * TARGET_ONE).round() as u64;

@@ -335,7 +335,8 @@ mod tests {
             prop_assume!(values.iter().any(|value| *value != values[0]));
             let all = Columns::from_numbers(&[values], 512);
             let few = all.clone().with_few_codes(most, 2);
-            let (all, few) = (&all.all[0], &few.all[0]);
+            let all = &all.all[0];
+            let few = &few.all[0];
             prop_assert!((2..=most.min(all.levels())).contains(&few.levels()));
             for (before, code) in all.codes.iter().zip(&few.codes) {
                 prop_assert!(usize::from(*code) < few.levels());

@@ -18,10 +18,9 @@ use super::groups::{self, Groups, Shared};
 use super::learned_eligible;
 use super::split::{self, Partition};
 use super::table::{self, Table};
-use super::undefined;
 use super::unrepeated;
 use super::usable;
-use super::values::FeatureValues;
+use super::values::{self, FeatureValues};
 use super::weights;
 use super::{domain, irregularities};
 use crate::error::unknown_choice;
@@ -140,14 +139,15 @@ impl Dataset {
         declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
         declared::check_dimensions(&settings, &log.schema)?;
         let features = declared::features(&optimization, ad_hoc, &log, &mut warnings)?;
-        let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
+        let metadata = log.metadata.clone();
+        let sources = std::mem::take(&mut log.sources);
         let mut table = table(log, params, &mut warnings)?;
         let groups = of_inputs.map(|of_inputs| Groups {
             keys: table.inputs.iter().map(|input| of_inputs[input.position as usize]).collect(),
             shared: Shared::Columns(settings.group.clone()),
         });
         table.set_objective(settings.objective.unwrap_or_default());
-        let (features, values) = undefined::truth_as_numbers(&table, features);
+        let (features, values) = values::truth_as_numbers(&table, features);
         let named_fallback = named_fallback(&optimization, ad_hoc, &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
@@ -181,7 +181,8 @@ impl Dataset {
 
     /// The same dataset with further derived features, which are numbers; without them where they do not fit the log.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Self {
-        let (logged, given) = (self.features.base().clone(), self.features.derived());
+        let logged = self.features.base().clone();
+        let given = self.features.derived();
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
         if let Ok(features) = Features::new(logged, &derived) {
             self.values = FeatureValues::new(&self.table, &features);
@@ -319,9 +320,11 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
             if table.copies == 1 { "measurement" } else { "measurements" }
         ));
     }
-    let (rare, choices) = (table.rare().count(), table.choices.len());
+    let rare = table.rare().count();
+    let choices = table.choices.len();
     if rare > 0 {
-        let (least, inputs) = (table::enough(table.inputs.len()), table.inputs.len());
+        let least = table::enough(table.inputs.len());
+        let inputs = table.inputs.len();
         warnings.push(format!(
             "{rare} of {choices} choices are not learned, because fewer than {least} of {inputs} inputs measure them: {}; \
              measure them on more inputs, or fix their names",

@@ -33,7 +33,9 @@ pub fn optimization(
             let text = Optimization::read_text(path)?;
             let optimization = Optimization::parse(&text, path)?;
             if optimization.name != metadata.name {
-                let (path, found, log) = (path.display(), optimization.name, &metadata.name);
+                let path = path.display();
+                let found = optimization.name;
+                let log = &metadata.name;
                 return Err(Error::Invalid(format!(
                     "{path}: the file describes {found:?}, but the log is of {log:?}"
                 )));

@@ -53,7 +53,8 @@ pub fn eligible(
 ) -> Result<BTreeMap<ChoiceId, Precondition>, Error> {
     let mut rules = metadata.collection.as_ref().map(|c| c.eligible.clone()).unwrap_or_default();
     rules.extend(optimization.eligible.clone());
-    let (mut eligible, mut unknown) = (BTreeMap::new(), Vec::new());
+    let mut eligible = BTreeMap::new();
+    let mut unknown = Vec::new();
     for (name, expression) in rules {
         let condition = condition(optimization, "eligible", &expression, features.base())?;
         match table.choice_id(&name) {

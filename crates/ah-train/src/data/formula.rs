@@ -29,7 +29,8 @@ impl Formula {
     /// The quotient of two products, with common factors cancelled. A quotient and its
     /// inverse split alike, so only one of them is returned.
     pub fn ratio(over: &[u16], under: &[u16]) -> Self {
-        let (mut over, mut under) = (sorted(over), sorted(under));
+        let mut over = sorted(over);
+        let mut under = sorted(under);
         over.retain(|slot| match under.iter().position(|u| u == slot) {
             Some(at) => {
                 under.remove(at);
@@ -83,7 +84,8 @@ impl Formula {
             Self::Min(a, b) => format!("min({}, {})", name(a), name(b)),
             Self::Max(a, b) => format!("max({}, {})", name(a), name(b)),
             Self::Harmonic(slots) if slots.len() == 2 => {
-                let (a, b) = (name(&slots[0]), name(&slots[1]));
+                let a = name(&slots[0]);
+                let b = name(&slots[1]);
                 format!("{a} * {b} / ({a} + {b})")
             }
             Self::Harmonic(slots) => {

@@ -56,7 +56,8 @@ impl Impossible {
         let named = |times: &[Sample], what: &str| {
             let first = times.first()?;
             let count = if times.len() == 1 { "1 time is" } else { &format!("{} times are", times.len()) };
-            let (choice, input) = (quoted(&choices[first.choice.index()]), quoted(text(first.input)));
+            let choice = quoted(&choices[first.choice.index()]);
+            let input = quoted(text(first.input));
             Some(format!("{count} {what}, for example {} {unit} of {choice} on {input}", first.feedback))
         };
         let left_out = "impossible: below a clock cycle, or far off what both the other choices and the near inputs say. They are left out";
@@ -158,7 +159,8 @@ fn far_off(samples: &[Sample], choices: usize, inputs: &[Input], found: &mut Imp
                 far.extend((start..).zip(&times).filter(|(_, time)| is_far(**time)).map(|(at, _)| at));
             }
             if middle.is_finite() && middle >= CLOCK_CYCLE {
-                let (values, log) = (&inputs[cell[0].input as usize].values[..], ln(middle));
+                let values = &inputs[cell[0].input as usize].values[..];
+                let log = ln(middle);
                 let time = CellTime { start, count: cell.len(), values, log, over_others: f64::NAN };
                 of_row.push((cell[0].choice.index(), time));
             }
@@ -221,7 +223,8 @@ fn outliers(times: &[CellTime], far: f64, few: usize) -> Vec<usize> {
 
 /// By how much the logarithm of a time is below or above those on all near inputs, as it is and over the other choices.
 fn off(times: &[CellTime], at: usize) -> f64 {
-    let (time, near) = (times[at], nearest(times, at));
+    let time = times[at];
+    let near = nearest(times, at);
     let beyond = |sign: f64| {
         let differences =
             near.iter().flat_map(|near| [time.log - near.log, time.over_others - near.over_others]);

@@ -86,7 +86,8 @@ fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]
         let categories = |rows: &[&[Value]]| -> BTreeSet<String> {
             rows.iter().filter_map(|row| row[slot].as_scalar().category()).map(str::to_owned).collect()
         };
-        let (seen, others) = (categories(timed), categories(without));
+        let seen = categories(timed);
+        let others = categories(without);
         return match Vec::from_iter(&seen)[..] {
             [only] => vec![compare(Comparison::Eq, Expr::Text(only.clone()))],
             _ => others.difference(&seen).cloned().map(|x| compare(Comparison::Ne, Expr::Text(x))).collect(),
@@ -97,10 +98,8 @@ fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]
     };
     // A condition on a missing value is undefined, so the choice could not run there.
     let Some(numbers) = numbers(timed) else { return Vec::new() };
-    let (least, greatest) = (
-        numbers.iter().copied().fold(f64::INFINITY, f64::min),
-        numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    );
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let is_aligned = |size: &f64| numbers.iter().all(|x| x % size == 0.0);
     let sizes = std::iter::successors(Some(MOST_ALIGNED), |size| Some(size / 2.0));
     let aligned = sizes.take_while(|size| *size > 1.0).find(is_aligned);

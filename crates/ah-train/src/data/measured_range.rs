@@ -42,7 +42,8 @@ fn bounds(table: &Table, inputs: &[u32], schema: &Schema, slot: usize) -> Vec<Ex
         inputs.iter().map(|input| number(input).filter(|x| !x.is_nan())).collect();
     let Some(mut numbers) = numbers.filter(|numbers| !numbers.is_empty()) else { return Vec::new() };
     numbers.sort_by(f64::total_cmp);
-    let (last, tenth) = (numbers.len() - 1, numbers.len() / 10);
+    let last = numbers.len() - 1;
+    let tenth = numbers.len() / 10;
     let whole = |bound: f64| if feature.integer { bound.floor() } else { bound };
     let least = bound(-numbers[0], -numbers[tenth]).map(|least| -whole(least));
     let greatest = bound(numbers[last], numbers[last - tenth]).map(whole);

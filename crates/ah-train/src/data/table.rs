@@ -4,15 +4,17 @@
 //! Inputs are sorted by their text and samples by their value, so the order of the log's rows does
 //! not matter from here on.
 
-use ah_model::math::{exp, ln};
 use std::ops::Range;
 
+use ah_model::hash::fnv1a;
+use ah_model::math::{exp, ln};
 use ah_model::{ChoiceId, Objective, Value};
 use ah_types::log::Log;
+use ah_types::random::mix;
 use ah_types::{SingleChoice, median};
 use serde::Serialize;
 
-use super::{halves, impossible};
+use super::impossible;
 
 /// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
 /// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
@@ -98,7 +100,8 @@ impl Table {
         let may_copy = !log.metadata.is_collected();
         let unit = log.metadata.rates().map_or("ms", |_| "ms for an unknown amount");
         let Log { choices, inputs: logged, mut samples, .. } = log;
-        let (mut repeated, mut copied_cells) = (0, Vec::new());
+        let mut repeated = 0;
+        let mut copied_cells = Vec::new();
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
         order.sort_unstable_by(|&a, &b| logged[a as usize].text.cmp(&logged[b as usize].text));
         let mut rank = vec![0_u32; order.len()];
@@ -134,13 +137,14 @@ impl Table {
                     choice: cell[0].choice,
                     time: median(&feedback).unwrap_or(f64::INFINITY),
                     repeats_within: ratio_of_pairs(&feedback),
-                    halves: halves::medians(&feedback, &input.text, &choices[cell[0].choice.index()]),
+                    halves: medians_of_halves(&feedback, &input.text, &choices[cell[0].choice.index()]),
                     samples: index(feedback.len()),
                 });
             }
             let best = best(&cells[start..]);
             let range = index(start)..index(cells.len());
-            let (text, values) = (input.text, input.values);
+            let text = input.text;
+            let values = input.values;
             inputs.push(Input { text, values, best, weight: 1.0, position, cells: range });
         }
         let count = |copied: &[usize]| copied.iter().filter(|at| cells[**at].time.is_finite()).count();
@@ -157,7 +161,9 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
-        let (objective, least_best, timed) = (Objective::default(), 0.0, None);
+        let objective = Objective::default();
+        let least_best = 0.0;
+        let timed = None;
         Self { choices, inputs, cells, copies, unit, objective, least_best, timed, rare }
     }
 
@@ -402,7 +408,8 @@ fn ratio_of_pairs(times: &[f64]) -> f64 {
     if times.len() < 2 {
         return 1.0;
     }
-    let (count, pairs) = (times.len() as f64, (times.len() * (times.len() - 1) / 2) as f64);
+    let count = times.len() as f64;
+    let pairs = (times.len() * (times.len() - 1) / 2) as f64;
     // A time is the greater one of a pair as often as there are times before it.
     let sum: f64 =
         (0_u32..).zip(times).map(|(before, time)| (f64::from(2 * before + 1) - count) * ln(*time)).sum();
@@ -417,6 +424,22 @@ fn best(cells: &[Cell]) -> f64 {
 /// Ids are `u32`: a table of 2^32 inputs would not fit into memory.
 fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// The medians of both halves of these times, which are sorted, by a draw that does not depend on their order in the log; of
+/// fewer than two times the median twice.
+fn medians_of_halves(times: &[f64], input: &str, choice: &str) -> [f64; 2] {
+    if times.len() < 2 {
+        return [median(times).unwrap_or(f64::INFINITY); 2];
+    }
+    let seed = mix(fnv1a(input), fnv1a(choice));
+    let mut drawn: Vec<(u64, f64)> = (0..).zip(times).map(|(at, time)| (mix(seed, at), *time)).collect();
+    drawn.sort_unstable_by_key(|(draw, _)| *draw);
+    let of = |half: usize| {
+        let times = drawn.iter().skip(half).step_by(2).map(|(_, time)| *time);
+        median(&times.collect::<Vec<f64>>()).unwrap_or(f64::INFINITY)
+    };
+    [of(0), of(1)]
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 /// The shortest decimal `t` with `left <= t < right`, of equally short ones the nearest to the middle. Every target
 /// prints the same number, and every training value keeps its side.
 pub fn between(left: f64, right: f64) -> f64 {
-    let (left, right) = (left.max(f64::MIN), right.min(f64::MAX));
+    let left = left.max(f64::MIN);
+    let right = right.min(f64::MAX);
     let middle = f64::midpoint(left, right);
     // 17 digits tell all numbers apart.
     let rounded = (0..17).find_map(|digits| {

@@ -71,7 +71,8 @@ pub struct Completed {
 /// # Errors
 /// [`Error::TooLittle`] if inputs time too few choices to compare them.
 pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option<Completed>, Error> {
-    let (table, usable) = (&dataset.table, &dataset.usable);
+    let table = &dataset.table;
+    let usable = &dataset.usable;
     let is_sparse = dataset.ad_hoc && sparsely_timed(table, usable).is_some();
     let (estimated, warning) = if is_sparse {
         let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
@@ -116,7 +117,8 @@ fn may_promise(dataset: &Dataset) -> bool {
 /// all others, which are at least as many, and no bounds on the features say where they can run. Where most choices lack times, each may
 /// run on some inputs alone: on PyTorch's log of mm (A100), estimates for 14 of its 175 choices lost 7.7 instead of 1.0 %.
 fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
-    let (table, inputs) = (&dataset.table, &dataset.usable);
+    let table = &dataset.table;
+    let inputs = &dataset.usable;
     let mut counts = vec![0_usize; table.choices.len()];
     inputs.iter().flat_map(|&input| table.cells(input)).for_each(|cell| counts[cell.choice.index()] += 1);
     let (mut late, others): (Vec<(ChoiceId, usize)>, _) =
@@ -132,7 +134,8 @@ fn added_later(dataset: &Dataset) -> Vec<(ChoiceId, usize)> {
 /// Those choices of [`added_later`] whose other times are estimated: enough inputs time them, and they failed on none, as an estimate knows no
 /// failures. None without a cost formula.
 fn estimable(dataset: &Dataset, mut late: Vec<(ChoiceId, usize)>) -> Vec<ChoiceId> {
-    let (table, inputs) = (&dataset.table, &dataset.usable);
+    let table = &dataset.table;
+    let inputs = &dataset.usable;
     let fails = |choice| {
         inputs.iter().any(|&input| table.cell(input, choice).is_some_and(|cell| cell.time.is_infinite()))
     };

@@ -105,7 +105,8 @@ fn outside(model: &Model, table: &Table, inputs: &[u32]) -> Option<String> {
     let holds = |&&input: &&u32| precondition.holds(&*table.inputs[input as usize].values);
     let outside = inputs.len() - inputs.iter().filter(holds).count();
     (outside > 0).then(|| {
-        let (expression, all) = (&precondition.expression, inputs.len());
+        let expression = &precondition.expression;
+        let all = inputs.len();
         format!("the model declines {outside} of {all} inputs, which are outside of {expression}")
     })
 }
@@ -157,7 +158,8 @@ fn unknown_choices(model: &Model, log: &Log) -> Option<String> {
 impl Evaluation {
     /// Judges what a training learned from the training part on its test part.
     pub fn of_test_part(prepared: &Prepared, model: &Model) -> Self {
-        let (parts, table) = (&prepared.parts, prepared.judging.clone());
+        let parts = &prepared.parts;
+        let table = prepared.judging.clone();
         let judged = prepared.judge(model, &parts.held_out);
         Self {
             comparison: Self::compared(prepared, model, &judged),
@@ -171,7 +173,8 @@ impl Evaluation {
 
     /// Decisions of a training beside the single choice that is the best one for its training part.
     pub fn compared(prepared: &Prepared, model: &Model, judged: &[JudgedInput]) -> BaselineComparison {
-        let (table, keys) = (&prepared.judging, prepared.keys(judged));
+        let table = &prepared.judging;
+        let keys = prepared.keys(judged);
         let (fallback, single) =
             (prepared.judging_fallback(model), table.best_single(&prepared.parts.training));
         BaselineComparison::new(table, judged, &keys, fallback, single, prepared.plan.max_slowdown)

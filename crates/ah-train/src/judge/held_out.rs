@@ -24,7 +24,8 @@ pub struct TestReport {
 impl TestReport {
     /// Judges `chosen`, which was learned by `recipe` from the training part.
     pub fn new(recipe: &Recipe<'_>, chosen: &SizeChoice, prepared: &Prepared) -> Self {
-        let (plan, parts) = (recipe.plan, &prepared.parts);
+        let plan = recipe.plan;
+        let parts = &prepared.parts;
         let alone = match plan.test_split {
             SplitBy::Input => None,
             SplitBy::Dims => Some(recipe.dataset.hold_out(SplitBy::Input, plan.seed)),
@@ -36,7 +37,8 @@ impl TestReport {
         let mut evaluation = Evaluation::of_test_part(prepared, &chosen.model);
         let mut evidence = evaluation.judged.clone();
         // The same choices have the same ids in both tables.
-        let (learning, judging) = (&prepared.learning.table, &prepared.judging);
+        let learning = &prepared.learning.table;
+        let judging = &prepared.judging;
         if learning.choices == judging.choices && !learning.has_estimates() {
             evidence.extend(chosen.cross_validated.iter().cloned());
         }

@@ -56,7 +56,8 @@ impl Losses<'_> {
     /// The time of a decision and that of the best choice. By halves, the choice that is the fastest in one half of the
     /// measurements has its time of the other half.
     fn term(&self, judged: &JudgedInput, by_halves: bool) -> Term {
-        let (table, input) = (self.table, judged.input);
+        let table = self.table;
+        let input = judged.input;
         let choice = judged.taken(self.fallback);
         let measured = || {
             (judged.overhead.net(table.time(input, choice, self.fallback)), table.inputs[input as usize].best)

@@ -47,7 +47,8 @@ pub struct Metrics {
 impl Metrics {
     /// Prices what a model decides on these inputs of a training.
     pub fn of_model(prepared: &Prepared, model: &Model, inputs: &[u32]) -> Self {
-        let (judged, fallback) = (prepared.judge(model, inputs), prepared.judging_fallback(model));
+        let judged = prepared.judge(model, inputs);
+        let fallback = prepared.judging_fallback(model);
         Self::new(&prepared.judging, &judged, fallback, prepared.plan.max_slowdown)
     }
 

@@ -116,8 +116,10 @@ impl Verdict {
         ladder: &Ladder,
         obstacle: Option<Reason>,
     ) -> Self {
-        let (evaluation, inputs) = (&held_out.evaluation, prepared.learning.usable.len());
-        let (table, comparison) = (&evaluation.table, &evaluation.comparison);
+        let evaluation = &held_out.evaluation;
+        let inputs = prepared.learning.usable.len();
+        let table = &evaluation.table;
+        let comparison = &evaluation.comparison;
         let fallback = prepared.judging_fallback(model);
         let gain =
             |judged: &[JudgedInput], over| Gain::new(table, judged, over, fallback, &prepared.keys(judged));
@@ -134,7 +136,8 @@ impl Verdict {
         if let Some(choice) = constant.and_then(|name| table.choice_id(name)) {
             let taken: Vec<JudgedInput> =
                 evaluation.judged.iter().map(|judged| JudgedInput::constant(judged.input, choice)).collect();
-            let (single, gain) = (SingleChoice { first: choice, second: None }, gain(&taken, of_fallback));
+            let single = SingleChoice { first: choice, second: None };
+            let gain = gain(&taken, of_fallback);
             let is_few = inputs < FEW_INPUTS && ladder.rung().slowdown > 1.0 + GOOD_ENOUGH;
             return match (obstacle, &gain) {
                 (Some(reason @ Reason::TooFewForPromise), _) => {

@@ -157,7 +157,8 @@ mod tests {
         let noise = |column: u64| (0..400).map(|row| random::fraction(column, row)).collect();
         let columns: Vec<Vec<f64>> = (0..15).map(noise).collect();
         let error = |row: usize| [(0, (columns[0][row] - columns[1][row]).abs() + 0.3 * columns[14][row])];
-        let (ranked, inputs) = (Columns::from_numbers(&columns[..14], 256), Vec::from_iter(0..400));
+        let ranked = Columns::from_numbers(&columns[..14], 256);
+        let inputs = Vec::from_iter(0..400);
         let rows = FitRows { columns: &ranked, inputs: &inputs };
         let tested = |new_column: f64| {
             let Boost { trees, unit } = Boost::DEFAULT;
@@ -174,7 +175,8 @@ mod tests {
     #[test]
     fn a_large_tree_becomes_parts_that_add_up() {
         let grid = [20, 1].map(|step| (0..400).map(|row| f64::from(row / step % 20)).collect::<Vec<f64>>());
-        let (ranked, inputs) = (Columns::from_numbers(&grid, 256), Vec::from_iter(0..400));
+        let ranked = Columns::from_numbers(&grid, 256);
+        let inputs = Vec::from_iter(0..400);
         let rows = FitRows { columns: &ranked, inputs: &inputs };
         let numbers: Vec<i32> = (0..400).map(|row| (random::fraction(1, row) * 57.0) as i32 - 29).collect();
         // One tree tells all inputs apart.

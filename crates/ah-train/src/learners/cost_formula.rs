@@ -49,7 +49,8 @@ pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -
     let table = &dataset.table;
     let errors = log_errors(dataset, costs, input);
     let best = table.inputs[input as usize].best;
-    let (mut sum, mut count) = (0.0, 0.0);
+    let mut sum = 0.0;
+    let mut count = 0.0;
     for &(choice, error) in &errors {
         let time = table.usable(input, ChoiceId(choice)).map_or(best, |cell| cell.time);
         let weight = exp(steepness * ln(best / time));
@@ -258,7 +259,8 @@ struct Classes {
 impl Classes {
     /// A class for each combination of categories that occurs often enough.
     fn new(dataset: &Dataset, inputs: &[u32]) -> Self {
-        let (table, logged) = (&dataset.table, dataset.features.base());
+        let table = &dataset.table;
+        let logged = dataset.features.base();
         let categories =
             (0..logged.len()).filter(|&at| logged.features()[at].kind == FeatureKind::Categorical);
         let categories: Vec<usize> = categories.collect();

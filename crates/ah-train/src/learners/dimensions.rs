@@ -25,7 +25,8 @@ pub struct Dimension {
 
 /// The features whose products make up the work, the tiled ones first; empty if no field of the choices tiles a feature.
 pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
-    let (table, logged) = (&dataset.table, dataset.features.base().features());
+    let table = &dataset.table;
+    let logged = dataset.features.base().features();
     let is_whole = |&slot: &usize| {
         let number = |&input: &u32| table.inputs[input as usize].values[slot].as_scalar().number();
         let mut numbers = inputs.iter().map(number);

@@ -25,7 +25,3 @@ pub use learner::Learner;
 pub use linfa_trees::LinfaTrees;
 pub use registry::Boosting;
 pub use residual_tree::ResidualTree;
-
-#[cfg(test)]
-#[path = "../../tests/unit/linfa_traps.rs"]
-mod linfa_traps;

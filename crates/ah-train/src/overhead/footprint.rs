@@ -75,7 +75,9 @@ impl Footprint {
             ..VisitedParts::default()
         };
         let mut paths = vec![of_boosters; nodes];
-        let (mut splits, mut derived, mut inputs) = (0.0, 0.0, 0.0);
+        let mut splits = 0.0;
+        let mut derived = 0.0;
+        let mut inputs = 0.0;
         let mut open = vec![(0, 0_u32, always)];
         while let Some((at, depth, computed)) = open.pop() {
             let path = &mut paths[at];

@@ -221,7 +221,8 @@ impl Calibration {
 
     /// The step of this margin.
     fn at(&self, margin: f64, violations: usize) -> CalibratedMargin {
-        let (inputs, independent) = (self.rows.len(), self.independent);
+        let inputs = self.rows.len();
+        let independent = self.independent;
         CalibratedMargin { margin, inputs, independent, violations }
     }
 }
@@ -234,7 +235,8 @@ mod tests {
     const SLOW: bool = true;
 
     fn calibration(rows: Vec<Row>) -> Calibration {
-        let (weight, independent) = (rows.iter().map(|row| row.weight).sum(), rows.len());
+        let weight = rows.iter().map(|row| row.weight).sum();
+        let independent = rows.len();
         Calibration { rows, weight, independent }
     }
 

@@ -272,7 +272,8 @@ impl Recipe<'_> {
         let Some(look) = look else {
             let decisions = &held_out.decisions;
             let weights = weights(self.dataset, decisions);
-            let (table, counted) = (&self.dataset.table, Counted::by(self.plan));
+            let table = &self.dataset.table;
+            let counted = Counted::by(self.plan);
             let mean_at = |margin| mean(&costs(decisions, table, folds.fallback, margin, counted), &weights);
             // A ranking has other uses.
             let never = self.plan.settings.ranking.is_none() && mean_at(ALWAYS) > mean_at(NEVER);
@@ -322,7 +323,8 @@ impl<'c> Candidate<'c> {
         let weights = weights(dataset, decisions);
         let slowdown =
             |counted, margin| dataset.table.objective.over_best(mean(&costs_of(counted, margin), &weights));
-        let (picks, asked) = (slowdown(Counted::Picks, margin), slowdown(Counted::WithAsking, margin));
+        let picks = slowdown(Counted::Picks, margin);
+        let asked = slowdown(Counted::WithAsking, margin);
         let costs = costs_of(Counted::by(recipe.plan), margin);
         let fitted = recipe.sized(&fitted.whole, most);
         let ensemble = &fitted.ensemble;

@@ -101,7 +101,8 @@ impl Recipe<'_> {
     /// Learns an ensemble in a view.
     pub fn fit(&self, view: &Arc<View>) -> Fitted {
         let Self { dataset, configuration, .. } = self;
-        let (rows, costs) = (view.rows(), self.costs(&view.inputs));
+        let rows = view.rows();
+        let costs = self.costs(&view.inputs);
         let Configuration { learner, boost, .. } = configuration;
         let residuals = view.residuals(dataset, learner.steepness());
         let tree = learner.fit(&rows, &costs, residuals.as_ref());
@@ -134,7 +135,8 @@ impl Recipe<'_> {
 
     /// The costs that trees learn from these inputs: the costs, with the promise's penalty if there is one.
     fn costs(&self, inputs: &[u32]) -> Costs {
-        let (costs, fallback) = (Costs::new(&self.dataset.table, None), self.dataset.fallback(inputs));
+        let costs = Costs::new(&self.dataset.table, None);
+        let fallback = self.dataset.fallback(inputs);
         match self.plan.promises() {
             true => costs.with_penalty(&self.dataset.table, fallback, self.plan.max_slowdown, PENALTY),
             false => costs,
@@ -171,7 +173,8 @@ impl Recipe<'_> {
 
     /// The same ensemble with a tree of at most `most` leaves, without the splits that cost more than they save.
     pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
-        let (view, ensemble) = (&fitted.view, &fitted.ensemble);
+        let view = &fitted.view;
+        let ensemble = &fitted.ensemble;
         // Boosted trees and formulas are asked on every path, so no split costs anything.
         if ensemble.reorders() {
             return fitted.clone();
@@ -271,7 +274,8 @@ struct PathPrice<'a> {
 impl PathPrice<'_> {
     /// The cost of a path. One that breaks the promise by itself pays the promise's penalty.
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
-        let (table, overhead) = (&self.dataset.table, self.plan.call_site.overhead(&self.used, parts));
+        let table = &self.dataset.table;
+        let overhead = self.plan.call_site.overhead(&self.used, parts);
         let base = table.time(input, self.fallback, self.fallback);
         let breaks = self.plan.promises() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
         let added = if self.plan.counts_asking() { overhead.added(table, input) } else { 0.0 };

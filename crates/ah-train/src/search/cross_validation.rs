@@ -79,7 +79,8 @@ mod tests {
         // 20 groups of 10 inputs; those of a group differ by as much.
         let groups: Vec<u64> = (0..200).map(|at| at / 10).collect();
         let costs: Vec<f64> = groups.iter().map(|group| (group * 7 % 5) as f64).collect();
-        let (none, weights) = ([0.0; 200], [1.0; 200]);
+        let none = [0.0; 200];
+        let weights = [1.0; 200];
         let (mean, alone) = difference(&costs, &none, &weights, None);
         let (same, together) = difference(&costs, &none, &weights, Some(&groups));
         assert_eq!((mean, mean), (same, 2.0));

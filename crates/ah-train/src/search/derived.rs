@@ -157,7 +157,8 @@ impl Tournament<'_> {
             let candidates = columns.all.iter().filter(|column| column.slot >= first).count();
             let last = candidates <= PLACES;
             let places = if last { PLACES } else { PLACES.max(candidates / 3) };
-            let (share, trees) = (SHARE * 1.5_f64.powi(round), TREES << round.min(2));
+            let share = SHARE * 1.5_f64.powi(round);
+            let trees = TREES << round.min(2);
             let stream = 100 * (stage + 1) + round as u64;
             let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
             let mut kept: Vec<usize> = (first..gains.len()).filter(|&slot| gains[slot] > 0.0).collect();

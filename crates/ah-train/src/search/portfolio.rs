@@ -27,7 +27,8 @@ pub fn choose(dataset: &Dataset, inputs: &[u32], asked: Option<usize>) -> Option
     if asked.is_none() && !(dataset.ad_hoc && joint::is_of_many(table, inputs)) {
         return None;
     }
-    let (fallback, count) = (dataset.fallback(inputs), asked.unwrap_or(USUAL));
+    let fallback = dataset.fallback(inputs);
+    let count = asked.unwrap_or(USUAL);
     // A choice without a time costs what the fallback costs.
     let row = |&input: &u32| (input, table.cost_weight(input), table.cost(input, fallback, fallback));
     let mut cover = Cover::new(table, inputs.iter().map(row));

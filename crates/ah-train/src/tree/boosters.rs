@@ -32,7 +32,8 @@ impl Booster {
     /// and rows of zeros in the place of the others: 400 leaves become 8 trees.
     pub fn parts(self) -> Vec<Self> {
         let Self { splits, rows } = self;
-        let (mut leaves, mut open) = (Vec::new(), vec![0]);
+        let mut leaves = Vec::new();
+        let mut open = vec![0];
         while let Some(at) = open.pop() {
             match splits.children(at) {
                 Some([left, right]) => open.extend([right, left]),
@@ -45,7 +46,9 @@ impl Booster {
                 leaves.iter().flat_map(|leaf| successors(Some(*leaf), parent)).collect();
             (splits.part(|at| kept.contains(&at)), kept)
         };
-        let (width, mut parts, mut rest) = (rows.len() / splits.nodes.len(), Vec::new(), &leaves[..]);
+        let width = rows.len() / splits.nodes.len();
+        let mut parts = Vec::new();
+        let mut rest = &leaves[..];
         while !rest.is_empty() {
             let is_small = |count: &usize| part(&rest[..*count]).0.0.leaves() <= BOOSTER_LEAVES;
             let most = (1..=rest.len().min(BOOSTER_LEAVES)).rev().find(is_small).unwrap_or(1);

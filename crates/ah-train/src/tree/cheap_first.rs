@@ -45,13 +45,15 @@ pub fn cheap_first(
     for (at, column) in rows.columns.all.iter().enumerate().filter(|(_, column)| is_cheap(column)) {
         // By code: the rows, what they cost behind the question, and as a leaf of each choice.
         let levels = column.levels();
-        let (mut count, mut behind) = (vec![0_usize; levels], vec![0.0; levels]);
+        let mut count = vec![0_usize; levels];
+        let mut behind = vec![0.0; levels];
         let mut leaf = vec![(0_usize, 0.0); levels * choices];
         for (&input, [_, further]) in rows.inputs.iter().zip(&old) {
             let code = usize::from(column.codes[input as usize]);
             count[code] += 1;
             behind[code] += further;
-            let (weight, asked) = (f64::from(costs.weight(input)), of_leaf(input));
+            let weight = f64::from(costs.weight(input));
+            let asked = of_leaf(input);
             for cost in costs.of(input) {
                 let (measured, sum) = &mut leaf[code * choices + cost.choice.index()];
                 *measured += 1;
@@ -60,7 +62,8 @@ pub fn cheap_first(
         }
         let all: f64 = behind.iter().sum();
         for leaf_is_left in [true, false] {
-            let (mut rows_here, mut rest) = (0, all);
+            let mut rows_here = 0;
+            let mut rest = all;
             let mut here = vec![(0_usize, 0.0); choices];
             for step in 0..levels.saturating_sub(1) {
                 let code = if leaf_is_left { step } else { levels - 1 - step };

@@ -18,7 +18,8 @@ pub fn tree(
     policy: &RankingPolicy,
 ) -> Tree {
     let (rankable, last) = rankable(table, rows.inputs, fallback, policy, fitted.reorders());
-    let (evidence, own) = (fitted.members(rows), members(&fitted.tree, rows, 1));
+    let evidence = fitted.members(rows);
+    let own = members(&fitted.tree, rows, 1);
     rows.columns.in_model(&fitted.tree, |at| {
         let mut ranking = fitted.scores.ranking(at);
         ranking.retain(|(choice, _)| rankable[choice.index()]);

@@ -28,7 +28,8 @@ pub fn pruned(
 
 /// Whether, by node, its subtree costs at most what the node would as a leaf, the same being done below.
 fn that_pay(tree: &Tree, as_leaf: &[i64]) -> Vec<bool> {
-    let (mut least, mut is_split) = (as_leaf.to_vec(), vec![false; as_leaf.len()]);
+    let mut least = as_leaf.to_vec();
+    let mut is_split = vec![false; as_leaf.len()];
     // Children come behind their parents.
     for at in (0..as_leaf.len()).rev() {
         let Some([left, right]) = tree.children(at) else { continue };

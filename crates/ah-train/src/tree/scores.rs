@@ -77,7 +77,8 @@ impl Scores {
             for choice in 0..choices {
                 let at = node * choices + choice;
                 let Sum { cost, weight, inputs } = sums[at];
-                let (sum, count) = (cost as f64 / COST_ONE / unit, weight as f64 / unit);
+                let sum = cost as f64 / COST_ONE / unit;
+                let count = weight as f64 / unit;
                 let prior = if node == 0 {
                     (sum + PRIOR_COUNT * PRIOR_COST) / (count + PRIOR_COUNT)
                 } else {

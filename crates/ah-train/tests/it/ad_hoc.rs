@@ -10,7 +10,7 @@ fn size(seed: u64, limit: u64) -> u64 {
     1 + (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % limit
 }
 
-/// Returns a log where the small kernel is faster up to 40,000 elements, whatever the shape.
+/// A log where the small kernel is faster up to 40,000 elements, whatever the shape.
 fn shapes(inputs: u64) -> String {
     let head = r#"{"name": "blur", "shared_memory": 0, "device_capa": [0, 0], "numerical_features": ["rows", "row length"], "categorical_features": ["layout"]}"#;
     let mut text = format!("{head}\nrows,row length,layout,choice,feedback\n");
@@ -104,7 +104,7 @@ fn an_unknown_excluded_feature_is_an_error_that_proposes_another() {
     assert!(text.contains("exclude") && text.contains("did you mean \"rows\"?"), "{text}");
 }
 
-/// Returns a log with these features and, on each of 120 inputs, these values; b is faster than a if the
+/// A log with these features and, on each of 120 inputs, these values; b is faster than a if the
 /// first is above 60.
 fn numbers(features: &[String], value: impl Fn(u64, u64) -> u64) -> String {
     let names = |joined: &str| features.join(joined);

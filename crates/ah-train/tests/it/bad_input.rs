@@ -30,7 +30,7 @@ fn a_dozen_inputs_learn_at_every_seed() {
     }
 }
 
-/// Returns the log with every line changed, or left out.
+/// The log with every line changed, or left out.
 fn each_line(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
     text.lines().filter_map(change).map(|line| line + "\n").collect()
 }
@@ -336,7 +336,7 @@ fn a_category_for_each_input_is_left_out() {
     assert!(!model.contains("id17"), "{model}");
 }
 
-/// Returns a log of inputs that each have a category of their own.
+/// A log of inputs that each have a category of their own.
 fn own_categories(inputs: usize) -> String {
     let mut text = HEAD.replace("\"mat1_dtype\"", "\"id\"").replace("mat1_dtype,", "id,");
     for i in 0..inputs {
@@ -583,7 +583,7 @@ fn unknown_names_on_the_command_line_are_wrong_usage() {
     );
 }
 
-/// Returns a log of one number and two choices that cross at 50: `time` may replace a time or leave it out.
+/// A log of one number and two choices that cross at 50: `time` may replace a time or leave it out.
 fn crossing(time: impl Fn(u32, &str, f64) -> Option<f64>) -> String {
     let mut text =
         r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": []}

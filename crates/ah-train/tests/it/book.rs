@@ -43,7 +43,7 @@ impl Block<'_> {
         self.info.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
-    /// Returns the reason not to run the block.
+    /// The reason not to run the block.
     fn skipped(&self) -> Option<String> {
         let missing = |program: &&str| Command::new(program).arg("--version").output().is_err();
         let always = self.attribute("skip").map(str::to_owned);
@@ -75,7 +75,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Returns the script of a page, and the expected lines by the number of the command that prints them.
+/// The script of a page, and the expected lines by the number of the command that prints them.
 fn script(page: &str, text: &str, in_full: bool) -> (String, Vec<Vec<String>>) {
     let mut script = "set -eu\n".to_owned();
     let mut expected: Vec<Vec<String>> = Vec::new();
@@ -117,7 +117,7 @@ fn script(page: &str, text: &str, in_full: bool) -> (String, Vec<Vec<String>>) {
     (script, expected)
 }
 
-/// Returns commands that measure for a short time only.
+/// Commands that measure for a short time only.
 fn cut(commands: &str, in_full: bool) -> String {
     if in_full {
         return commands.to_owned();
@@ -149,7 +149,7 @@ fn checkout(folder: &Path) {
     }
 }
 
-/// Returns the text with every number replaced by 0.
+/// The text with every number replaced by 0.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

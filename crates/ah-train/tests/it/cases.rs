@@ -111,7 +111,7 @@ impl Case {
         }
     }
 
-    /// Returns the decisions of the model for these values of a feature.
+    /// The decisions of the model for these values of a feature.
     fn decisions(&self, feature: &str, values: &[f64]) -> Result<Vec<String>, String> {
         let model = Model::read(&self.folder.path().join("model.json")).map_err(|e| e.to_string())?;
         let decide = |value: f64| {

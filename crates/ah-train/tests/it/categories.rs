@@ -25,7 +25,7 @@ struct Grouped {
 const FIFTY: Grouped = Grouped { categories: 50, groups: 3, inputs: 900, common: 0.0, noise: 0.02 };
 
 impl Grouped {
-    /// Returns the group of each category, and the log.
+    /// The group of each category, and the log.
     fn log(&self, seed: u64) -> (Vec<usize>, String) {
         let mut rng = Pcg64::seed_from_u64(seed);
         let groups: Vec<usize> = (0..self.categories).map(|_| rng.random_range(0..self.groups)).collect();

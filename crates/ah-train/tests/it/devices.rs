@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use ah_train::{MaxRisk, Params, TrainedModel, evaluate, train};
 use common::Run;
 
-/// Returns a log of a GPU. Large tiles pay from four tiles a multiprocessor on, so the crossover moves with the device.
+/// A log of a GPU. Large tiles pay from four tiles a multiprocessor on, so the crossover moves with the device.
 /// A device whose multiprocessors are not in the log is one of PyTorch's.
 fn log(multiprocessors: u32, capability: u32, by_pytorch: bool) -> String {
     let device = format!(

@@ -12,7 +12,7 @@ const HEAD: &str = r#"{"name": "own", "shared_memory": 0, "device_capa": [0, 0],
 n,choice,feedback
 "#;
 
-/// Returns a log where `fast` takes half of the time of `safe`; `fails` returns whether it fails on the i-th input.
+/// A log where `fast` takes half of the time of `safe`; `fails` returns whether it fails on the i-th input.
 fn log(inputs: u32, fails: impl Fn(u32) -> bool) -> String {
     let mut text = HEAD.to_owned();
     for i in 0..inputs {

@@ -40,7 +40,7 @@ fn learn(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
     Files::new(text).learn(change)
 }
 
-/// Returns a log where `pad` takes more than 1.05 × `orig` on a `share` of the inputs, at random.
+/// A log where `pad` takes more than 1.05 × `orig` on a `share` of the inputs, at random.
 fn risky(inputs: usize, share: f64) -> String {
     let mut text = HEAD.to_owned();
     for i in 0..inputs {

@@ -33,12 +33,12 @@ fn log(inputs: std::ops::Range<u64>, most: f64) -> String {
     HEAD.to_owned() + &rows.collect::<String>()
 }
 
-/// Returns the geometric mean of the time of the picks over the best on shapes from `least` to `most`.
+/// The geometric mean of the time of the picks over the best on shapes from `least` to `most`.
 fn loss(model: &Model, least: f64, most: f64) -> f64 {
     loss_on(model, |input| shape(input, least, most), time)
 }
 
-/// Returns the same on these shapes and times.
+/// The same on these shapes and times.
 fn loss_on(model: &Model, shape: impl Fn(u64) -> [u32; 3], time: impl Fn(usize, [u32; 3]) -> f64) -> f64 {
     let loss = |input| {
         let shape = shape(input);

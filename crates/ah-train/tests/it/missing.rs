@@ -8,7 +8,7 @@ use ah_model::{Context, Model, Unsure, Value};
 use ah_train::{LearnerKind, MaxRisk, Params, TrainedModel, train};
 use common::Run;
 
-/// Returns a log of 900 inputs; 250 lack `density`, and 180 lack `layout`. Without a density `scan` is
+/// A log of 900 inputs; 250 lack `density`, and 180 lack `layout`. Without a density `scan` is
 /// fastest, with one the threshold 0.5 decides between `dense` and `sparse`; without a layout `copy` is.
 fn log() -> String {
     let mut text = String::from(

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use ah_model::Model;
 use common::Run;
 
-/// Returns a log of a processor where `left` is faster for small x and `right` elsewhere, by a fifth. A time is about
+/// A log of a processor where `left` is faster for small x and `right` elsewhere, by a fifth. A time is about
 /// `microseconds` long. The feature `hint` tells more than x: it names the faster choice also where x is misleading. It takes
 /// `hint_ms` milliseconds.
 fn log(microseconds: f64, hint_ms: f64) -> String {

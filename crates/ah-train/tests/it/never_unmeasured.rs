@@ -103,7 +103,7 @@ fn a_choice_is_taken_only_where_it_was_measured() {
     holds(&learn(|params| (params.max_depth, params.min_samples_leaf) = (Some(2), Some(40.0))));
 }
 
-/// Returns the conditions that a log of 900 inputs teaches, where `runs` returns whether `part` has a time on an input.
+/// The conditions that a log of 900 inputs teaches, where `runs` returns whether `part` has a time on an input.
 fn learned(runs: impl Fn(u32, &str) -> bool) -> Vec<String> {
     let mut log = String::from(
         r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["size"], "categorical_features": ["layout"]}"#,

@@ -7,7 +7,7 @@ use ah_types::random::fraction;
 
 use crate::common::{self, Run};
 
-/// Returns a log of `inputs` inputs. The choice `other` saves a third on most of them; on a share of `risk` that no feature tells,
+/// A log of `inputs` inputs. The choice `other` saves a third on most of them; on a share of `risk` that no feature tells,
 /// it takes a quarter longer. A time is about `ms` long.
 fn risky(inputs: usize, risk: f64, ms: f64) -> String {
     let mut text = String::from(
@@ -24,7 +24,7 @@ x,y,choice,feedback
     text
 }
 
-/// Returns a log of 300 inputs without risk, and behind it further runs: in each, a row takes `factor(row, run)` times as long.
+/// A log of 300 inputs without risk, and behind it further runs: in each, a row takes `factor(row, run)` times as long.
 fn with_runs(runs: usize, factor: impl Fn(usize, usize) -> f64) -> String {
     let mut text = risky(300, 0.0, 1.0);
     let rows: Vec<String> = text.lines().skip(2).map(str::to_owned).collect();
@@ -38,7 +38,7 @@ fn with_runs(runs: usize, factor: impl Fn(usize, usize) -> f64) -> String {
     text
 }
 
-/// Returns the number behind `before`, if the text has it.
+/// The number behind `before`, if the text has it.
 fn number(text: &str, before: &str) -> Option<f64> {
     let rest = &text[text.find(before)? + before.len()..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());

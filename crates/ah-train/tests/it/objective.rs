@@ -14,7 +14,7 @@ use rand_pcg::Pcg64;
 const HEAD: &str = "{\"name\": \"own\", \"device_capa\": [0, 0], \"numerical_features\": [\"n\"], \
                     \"categorical_features\": []}\nn,choice,feedback\n";
 
-/// Returns a log where `small` takes 1 ms instead of 1.25 on nine of ten inputs, and `large` 100 ms instead of 200 on the
+/// A log where `small` takes 1 ms instead of 1.25 on nine of ten inputs, and `large` 100 ms instead of 200 on the
 /// tenth.
 fn disagreeing() -> String {
     let mut text = HEAD.to_owned();
@@ -27,7 +27,7 @@ fn disagreeing() -> String {
     text
 }
 
-/// Returns a log where `risky` takes 10 ms, but times out on one of twenty inputs, half of them as `inf`; `steady` takes 30.
+/// A log where `risky` takes 10 ms, but times out on one of twenty inputs, half of them as `inf`; `steady` takes 30.
 fn with_timeouts() -> String {
     let mut text = HEAD.to_owned();
     for i in 0..400 {
@@ -48,7 +48,7 @@ fn learn(run: &Run, change: impl FnOnce(&mut Params)) -> TrainedModel {
     train(&params).unwrap()
 }
 
-/// Returns the choice that a model takes on most of the inputs.
+/// The choice that a model takes on most of the inputs.
 fn usual(model: &Model) -> String {
     let takes = |n: u32| model.choose(&[Value::Number(f64::from(n))]).ok();
     let of = |name: &str| (0..400).filter(|&n| takes(n) == model.choice_id(name)).count();

@@ -8,7 +8,7 @@ use ah_model::{Model, Unsure};
 use ah_train::{MaxRisk, Outside, Params, evaluate, train};
 use common::Run;
 
-/// Returns a log of sizes `from` to `to`, where `large` is the faster one above 500. The sign of `shift` says nothing.
+/// A log of sizes `from` to `to`, where `large` is the faster one above 500. The sign of `shift` says nothing.
 fn log(from: u32, to: u32, fallback: &str) -> String {
     let mut text = format!(
         r#"{{"name": "own", "device_capa": [0, 0], "numerical_features": ["n", "shift", "idle"], "categorical_features": [], "autoheuristic_rs": {{"format": 1, "integer_features": ["n"], "fallback": [{fallback}], "seed": 0, "tool": "test"}}}}

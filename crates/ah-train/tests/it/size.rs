@@ -5,7 +5,7 @@ use crate::common;
 use ah_model::Model;
 use common::{HEAD, Run};
 
-/// Returns a log in which padding saves or costs something else for each pair of m and n.
+/// A log in which padding saves or costs something else for each pair of m and n.
 fn log(inputs: usize) -> String {
     let rows = (0..inputs).map(|i| {
         let (m, k, n) = (i % 13, i, i % 7);
@@ -16,7 +16,7 @@ fn log(inputs: usize) -> String {
     HEAD.to_owned() + &rows.collect::<String>()
 }
 
-/// Returns the number of leaves of the tree that these flags learn, and the record of the training.
+/// The number of leaves of the tree that these flags learn, and the record of the training.
 fn learn(run: &Run, flags: &[&str]) -> (usize, serde_json::Value) {
     let (code, out, err) = run.train(&[&["train.txt", "--json"], flags].concat());
     assert_eq!(code, 0, "{err}");

@@ -22,7 +22,7 @@ fn train(stdout: Stdio, stderr: Stdio) -> Option<i32> {
     status.code()
 }
 
-/// Returns a pipe that nobody reads.
+/// A pipe that nobody reads.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::common::Run;
 
-/// Returns a log of two numerical features and the ways `old`, which is the fallback, and `new`; `row` returns an input and the times.
+/// A log of two numerical features and the ways `old`, which is the fallback, and `new`; `row` returns an input and the times.
 fn log(inputs: u32, row: impl Fn(u32) -> ([u32; 2], f64, Option<f64>)) -> String {
     let mut text = r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["x", "y"], "categorical_features": [], "autoheuristic_rs": {"fallback": ["old"]}}
 x,y,choice,feedback"#

@@ -8,7 +8,7 @@ use assert_cmd::Command;
 const SMALL: &str = "BLOCK_SIZE_M=16_BLOCK_SIZE_N=32_BLOCK_SIZE_K=64_GROUP_SIZE_M=1_num_warps=4";
 const LARGE: &str = "BLOCK_SIZE_M=64_BLOCK_SIZE_N=128_BLOCK_SIZE_K=64_GROUP_SIZE_M=8_num_warps=8";
 
-/// Returns a model that takes `choices[0]` up to M = 100 and `choices[1]` above.
+/// A model that takes `choices[0]` up to M = 100 and `choices[1]` above.
 fn model(choices: [&str; 2], fallback: Option<&str>, features: &[&str]) -> String {
     let feature = |name: &&str| serde_json::json!({ "name": name, "kind": "numerical", "integer": true });
     let features: Vec<_> = features.iter().map(feature).collect();
@@ -32,7 +32,7 @@ fn model(choices: [&str; 2], fallback: Option<&str>, features: &[&str]) -> Strin
     .to_string()
 }
 
-/// Returns a log with these times of a choice at each M.
+/// A log with these times of a choice at each M.
 fn log(rows: &[(u32, &str, &[f64])]) -> String {
     let head = r#"{"name":"fused_moe","shared_memory":232448,"device_capa":[9,0],"numerical_features":["M"],"categorical_features":[]}"#;
     let row = |(m, choice, times): &(u32, &str, &[f64])| -> String {

@@ -5,7 +5,7 @@ use crate::common;
 use common::{Run, log};
 use serde_json::Value;
 
-/// Returns the keys of a JSON text to a depth of three, with the type in place of each value: figures change when
+/// The keys of a JSON text to a depth of three, with the type in place of each value: figures change when
 /// learning improves.
 fn shape(text: &str) -> String {
     fn of(value: &Value, depth: u32) -> Value {

@@ -34,7 +34,7 @@ impl Kind {
         [0, 1].map(|at| (1.0 + 9999.0 * fraction(mix(seed, 7), 2 * input + at)).round())
     }
 
-    /// Returns the true milliseconds of a choice on an input.
+    /// The true milliseconds of a choice on an input.
     fn time(self, seed: u64, input: u64, choice: u64) -> f64 {
         let [x, _] = Self::features(seed, input);
         let draw = |at: u64| fraction(mix(seed, 11), (input * self.choices() + choice) * 2 + at);
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// Returns the log of so many inputs, each choice measured three times.
+    /// The log of so many inputs, each choice measured three times.
     fn log(self, seed: u64, inputs: u64) -> String {
         let mut text = r#"{"name": "own", "device_capa": [0, 0], "numerical_features": ["x", "y"], "categorical_features": []}
 x,y,choice,feedback
@@ -94,7 +94,7 @@ x,y,choice,feedback
         train(&Params::new(vec![path], "T")).unwrap()
     }
 
-    /// Returns the true loss of a model on fresh inputs, as a slowdown.
+    /// The true loss of a model on fresh inputs, as a slowdown.
     fn loss(self, seed: u64, trained: &TrainedModel) -> f64 {
         let model = &trained.model;
         let loss = |input: u64| {
@@ -112,7 +112,7 @@ x,y,choice,feedback
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/// Returns of how many of these logs `is` is true.
+/// Of how many of these logs `is` is true.
 fn count(logs: u64, is: impl Fn(u64) -> bool + Sync) -> u64 {
     use rayon::prelude::*;
     (0..logs).into_par_iter().filter(|seed| is(*seed)).count() as u64
@@ -122,7 +122,7 @@ fn takes(kind: Kind, logs: u64, inputs: u64) -> u64 {
     count(logs, |seed| kind.train(seed, inputs).verdict.advice == Advice::Take)
 }
 
-/// Returns in how many logs the range of the loss holds the true one.
+/// In how many logs the range of the loss holds the true one.
 fn holds(kind: Kind, logs: u64, inputs: u64) -> u64 {
     count(logs, |seed| {
         let trained = kind.train(seed, inputs);
@@ -188,7 +188,7 @@ fn of_200_logs_the_verdict_and_the_range_are_right() {
     }
 }
 
-/// Returns what a training of this log prints on both streams.
+/// What a training of this log prints on both streams.
 fn printed(log: &str, flags: &[&str]) -> String {
     let run = Run::new();
     run.write("log.txt", log);
@@ -196,7 +196,7 @@ fn printed(log: &str, flags: &[&str]) -> String {
     format!("{out}---\n{err}")
 }
 
-/// Returns a log in which 14 inputs are held out, and a time is up to 1.73 times the true one.
+/// A log in which 14 inputs are held out, and a time is up to 1.73 times the true one.
 fn noisy(inputs: u64) -> String {
     let mut text = Kind::Gain.log(3, 0);
     for input in 0..inputs {
@@ -302,7 +302,7 @@ n,gb,choice,feedback
     }
 }
 
-/// Returns a log with a fallback `a`, of so many inputs and the times of `row`.
+/// A log with a fallback `a`, of so many inputs and the times of `row`.
 fn of_rows(about: &str, inputs: u64, row: impl Fn(u64, f64) -> Vec<(&'static str, f64)>) -> String {
     let mut text = format!(
         r#"{{"name": "own", "device_capa": [0, 0], "numerical_features": ["x", "y"], "categorical_features": [], "autoheuristic_rs": {{{about}}}}}

@@ -78,7 +78,8 @@ fn read_columns(
     let mut reader = csv::ReaderBuilder::new();
     let read = reader.has_headers(false).from_reader(line).read_byte_record(&mut record);
     read.map_err(|e| Fault::new("a CSV header", e.to_string(), "fix it"))?;
-    let (mut columns, mut schema) = (Vec::with_capacity(record.len()), Schema::default());
+    let mut columns = Vec::with_capacity(record.len());
+    let mut schema = Schema::default();
     for name in &record {
         let name = String::from_utf8_lossy(name).into_owned();
         let is_new = match kinds.get(name.as_str()) {

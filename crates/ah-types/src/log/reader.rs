@@ -77,7 +77,8 @@ impl<'a, R: Read> OpenLog<'a, R> {
 /// Reads the rows of all logs.
 fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result<Log, Error> {
     let first = logs.first().ok_or_else(|| Error::parameter("logs", "at least one log", "none"))?;
-    let (mut metadata, mut schema) = (first.head.metadata.clone(), first.head.schema.clone());
+    let mut metadata = first.head.metadata.clone();
+    let mut schema = first.head.schema.clone();
     let first_path = first.path.to_owned();
     let devices: Vec<LoggedDevice> = logs.iter().map(|log| LoggedDevice::new(&log.head.metadata)).collect();
     // Logs of one kind of device need no feature of it.

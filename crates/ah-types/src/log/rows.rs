@@ -96,7 +96,8 @@ impl RowReader {
             return Err(bad(&format!("{} fields", self.columns.len()), self.record.len().to_string()));
         }
         let mut values = vec![Value::Number(f64::NAN); merger.log.schema.len() - self.device.len()];
-        let (mut choice, mut feedback) = ("", 0.0);
+        let mut choice = "";
+        let mut feedback = 0.0;
         for (column, field) in self.columns.iter().zip(&self.record) {
             let bad = |expected: &str, name: &str| bad(expected, shown(field.as_bytes())).in_column(name);
             match *column {

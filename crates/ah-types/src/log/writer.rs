@@ -168,7 +168,8 @@ impl LogWriter {
         let mut lines = Lines::new((&self.file).take(2 * MAX_LINE as u64));
         let found = Head::read(&self.path, &mut lines)?;
         if !lines.terminated {
-            let (expected, hint) = ("a header with its line end", "end the line, or delete the file");
+            let expected = "a header with its line end";
+            let hint = "end the line, or delete the file";
             let fault = Fault::new(expected, "the end of the file", hint);
             return Err(fault.at(&self.path, RowNumber::Line(2)).into());
         }
@@ -197,7 +198,8 @@ impl LogWriter {
 
     fn agree(&self, existing: &Metadata, metadata: &Metadata) -> Result<(), Error> {
         if existing.name != metadata.name {
-            let (expected, found) = (whole(&metadata.name), whole(&existing.name));
+            let expected = whole(&metadata.name);
+            let found = whole(&existing.name);
             return Err(Error::Invalid(format!(
                 "{}: the log is of {found}, this run measures {expected}; {}",
                 self.path.display(),

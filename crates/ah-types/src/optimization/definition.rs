@@ -96,7 +96,8 @@ impl Optimization {
     /// silently: the log has its values.
     pub fn derived_for(&self, schema: &Schema) -> (Vec<DerivedFeature>, Vec<String>) {
         let mut known: FxHashSet<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
-        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        let mut left_out = Vec::new();
         for derived in &self.derived {
             if schema.get(&derived.name).is_some() {
                 continue;

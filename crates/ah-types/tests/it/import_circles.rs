@@ -60,7 +60,7 @@ impl Crate {
         }
     }
 
-    /// Returns the file that a path from the root leads to, used in the module `user`.
+    /// The file that a path from the root leads to, used in the module `user`.
     fn target(&self, path: &[String], user: &[String]) -> usize {
         let mut path = path.to_vec();
         // Re-exports of re-exports end after a few steps, unless they are circular.
@@ -78,7 +78,7 @@ impl Crate {
         panic!("{} is re-exported in a circle", path.join("::"))
     }
 
-    /// Returns the files that each file uses, each with one path that leads there.
+    /// The files that each file uses, each with one path that leads there.
     fn edges(&self) -> BTreeMap<usize, BTreeMap<usize, String>> {
         let mut edges: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
         for (from, file) in self.files.iter().enumerate() {
@@ -92,7 +92,7 @@ impl Crate {
         edges
     }
 
-    /// Returns the groups of files that use each other in a circle. Each text has one line an edge.
+    /// The groups of files that use each other in a circle. Each text has one line an edge.
     fn circles(&self) -> Vec<String> {
         let edges = self.edges();
         let reached = |from: usize| {
@@ -292,7 +292,7 @@ fn is_block(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(g) if g.delimiter() == Delimiter::Brace)
 }
 
-/// Returns true for `cfg(test)`, `cfg(all(test, …))`, `cfg(any(test, …))`, but not for `cfg(not(test))`.
+/// True for `cfg(test)`, `cfg(all(test, …))`, `cfg(any(test, …))`, but not for `cfg(not(test))`.
 fn is_cfg_test(attribute: &TokenStream) -> bool {
     let text: String = attribute.to_string().split_whitespace().collect();
     text.starts_with("cfg(")

@@ -22,7 +22,7 @@ fn metadata() -> Metadata {
     command.manifest_path(root().join("Cargo.toml")).other_options(options).exec().expect("cargo metadata")
 }
 
-/// Returns the direct dependencies that are linked (not those of tests and builds), by crate.
+/// The direct dependencies that are linked (not those of tests and builds), by crate.
 fn direct(metadata: &Metadata) -> BTreeMap<String, BTreeSet<String>> {
     let normal = |p: &cargo_metadata::Package| {
         p.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal).map(|d| d.name.clone()).collect()
@@ -30,7 +30,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, BTreeSet<String>> {
     metadata.workspace_packages().into_iter().map(|p| (p.name.to_string(), normal(p))).collect()
 }
 
-/// Returns every crate that is linked into `name`.
+/// Every crate that is linked into `name`.
 fn linked(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     let resolve = metadata.resolve.as_ref().expect("a resolved graph");
     let by_id: BTreeMap<&PackageId, _> = resolve.nodes.iter().map(|n| (&n.id, n)).collect();
@@ -59,7 +59,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the files under `crates/NAME/src` whose code (not comments) names `word`, as paths below `src`.
+/// The files under `crates/NAME/src` whose code (not comments) names `word`, as paths below `src`.
 fn files_naming(name: &str, word: &str) -> Vec<String> {
     let src = root().join("crates").join(name).join("src");
     let mut files = Vec::new();
@@ -118,7 +118,7 @@ fn the_libraries_that_programs_link_stay_light() {
     }
 }
 
-/// Returns the crates that a package brings without features, itself included.
+/// The crates that a package brings without features, itself included.
 fn crates_of(package: &str) -> BTreeSet<String> {
     let flags = format!("tree --offline --no-default-features -p {package} -e normal,build --prefix none");
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
 
-/// Returns a log of these rows.
+/// A log of these rows.
 fn with(rows: &str) -> String {
     format!("{HEAD}\nm,dtype,k,choice,feedback\n{rows}")
 }

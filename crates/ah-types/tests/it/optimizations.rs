@@ -117,7 +117,7 @@ fn unknown_names_are_answered_with_the_known_ones() {
     insta::assert_snapshot!(Optimization::built_in("padmm").unwrap_err().to_string());
 }
 
-/// Returns the log of one row with these features and this choice.
+/// The log of one row with these features and this choice.
 fn log_of(name: &str, numerical: &[&str], categorical: &[&str], choice: &str) -> ah_types::log::Log {
     let head = serde_json::json!({
         "name": name, "device_capa": [9, 0], "numerical_features": numerical, "categorical_features": categorical,

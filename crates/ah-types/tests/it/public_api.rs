@@ -48,7 +48,7 @@ impl Sources {
         self.0.insert(module, all);
     }
 
-    /// Returns the module and the name of the item that a path leads to, seen from a module; `None` outside this crate.
+    /// The module and the name of the item that a path leads to, seen from a module; `None` outside this crate.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, String)> {
         let (first, rest) = path.split_first()?;
         let child = [module, std::slice::from_ref(first)].concat();
@@ -73,7 +73,7 @@ impl Sources {
         }
     }
 
-    /// Returns the public items of a module, as a program sees them.
+    /// The public items of a module, as a program sees them.
     fn public(&self, module: &[String]) -> Vec<Item> {
         let mut public = Vec::new();
         for item in self.0[module].iter().filter(|item| is_public(item)) {
@@ -96,7 +96,7 @@ impl Sources {
         public
     }
 
-    /// Returns an item without bodies, documentation and private parts, and what is implemented for it.
+    /// An item without bodies, documentation and private parts, and what is implemented for it.
     fn shown(&self, module: &[String], defined: &str) -> Vec<Item> {
         let mut shown = Vec::new();
         for item in
@@ -166,7 +166,7 @@ fn imports_of(tree: &UseTree, prefix: &[String]) -> Vec<Import> {
     }
 }
 
-/// Returns what a type gets by an `impl`: public methods and constants, or a trait.
+/// What a type gets by an `impl`: public methods and constants, or a trait.
 fn implemented(item: &Item, of: &str) -> Option<Item> {
     let Item::Impl(item) = item else { return None };
     let Type::Path(path) = &*item.self_ty else { return None };
@@ -234,7 +234,7 @@ fn hide_private(fields: &mut Fields) {
     }
 }
 
-/// Returns the attributes that a program notices.
+/// The attributes that a program notices.
 fn kept(attributes: &[Attribute]) -> Vec<Attribute> {
     let names = ["cfg", "cfg_attr", "derive", "non_exhaustive", "must_use", "deprecated", "repr"];
     let is_kept = |attribute: &&Attribute| names.iter().any(|name| attribute.path().is_ident(name));
@@ -257,7 +257,7 @@ fn attributes(item: &mut Item) -> Option<&mut Vec<Attribute>> {
     })
 }
 
-/// Returns the name and the visibility of an item that has both.
+/// The name and the visibility of an item that has both.
 fn named(item: &Item) -> Option<(&Ident, &Visibility)> {
     Some(match item {
         Item::Const(item) => (&item.ident, &item.vis),

@@ -13,7 +13,7 @@ const CRATES: [&str; 11] = [
 /// The line above the list.
 const MARK: &str = "## All files\n";
 
-/// Returns the first sentence of a file's header, without its full stop.
+/// The first sentence of a file's header, without its full stop.
 fn headline(path: &Path) -> String {
     let text = std::fs::read_to_string(path).expect("a source file");
     let marker = if path.extension().is_some_and(|e| e == "rs") { "//!" } else { "//" };

@@ -59,7 +59,7 @@ impl Choice {
         Self::Faer,
     ];
 
-    /// Returns the name, as logs have it.
+    /// The name, as logs have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Block128RecursiveFalse => "block=128_recursive=False",
@@ -79,7 +79,7 @@ impl Choice {
         }
     }
 
-    /// Returns the fields that the name lists; `None` where the name lists none.
+    /// The fields that the name lists; `None` where the name lists none.
     pub fn config(self) -> Option<Config> {
         match self {
             Self::Block128RecursiveFalse => Some(Config { block: 128, recursive: false }),
@@ -133,7 +133,7 @@ pub struct Context {
     pub n: f64,
 }
 
-/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+/// The choice to take; `None` where the heuristic declines: do what you would do without it.
 #[inline]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m.is_nan() || c.m < 2.0 || c.m > 4100.0 || (c.n.is_nan() || c.n < 2.0) || c.n > 2000.0 {
@@ -274,7 +274,7 @@ fn min(a: f64, b: f64) -> f64 {
     if b < a || b.is_nan() { b } else { a }
 }
 
-/// Returns true on another device than AMD EPYC (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
+/// Whether this is another device than AMD EPYC (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, cores: u32) -> bool {
     name != "AMD EPYC" || cores != 2
 }

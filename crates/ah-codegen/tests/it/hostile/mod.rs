@@ -51,7 +51,7 @@ fn is_fixed(name: &str) -> bool {
     matches!(name, "True" | "False")
 }
 
-/// Returns the model file with every name passed through `to`.
+/// The model file with every name passed through `to`.
 fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
     fn text(x: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
         match x.as_str() {
@@ -115,7 +115,7 @@ fn expression(e: &Expr<String>, to: &mut dyn FnMut(&str) -> String) -> Expr<Stri
     }
 }
 
-/// Returns the tokens of each file, without the parts that names may change: identifiers and strings lose
+/// The tokens of each file, without the parts that names may change: identifiers and strings lose
 /// their text; comments and attributes are removed.
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
@@ -184,7 +184,7 @@ fn tokens(text: &str, target: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether names decide if this attribute is printed.
+/// Whether names decide if this attribute is printed.
 fn is_attribute(rest: &str) -> bool {
     rest.starts_with("#[rustfmt::skip]") || rest.starts_with("#[cfg_attr(feature = \"serde\", serde(rename")
 }

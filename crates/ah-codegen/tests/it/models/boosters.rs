@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 use super::expressions::number;
 use super::trees::set;
 
-/// Returns random boosters over these features; `categories` are the known ones, by slot.
+/// Random boosters over these features; `categories` are the known ones, by slot.
 pub fn boosters(
     rng: &mut Pcg64,
     features: &Features,
@@ -39,7 +39,7 @@ pub fn boosters(
     (0..count).map(tree).collect()
 }
 
-/// Returns a random unit and margin.
+/// A random unit and margin.
 pub fn scoring(rng: &mut Pcg64) -> (f64, Option<f64>) {
     let margins = [Some(0.0), Some(-0.0), Some(0.01), Some(0.1), Some(-0.05)];
     let on_step = |margin: f64| (margin * 1024.0).ceil() / 1024.0;

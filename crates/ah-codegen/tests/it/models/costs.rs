@@ -12,7 +12,7 @@ use super::names::distinct;
 /// The most leaves of a tree on a formula without boosters.
 const LEAVES: usize = 16;
 
-/// Returns a formula for this many choices. Without boosters the scores of the tree become factors; of a larger tree there is none.
+/// A formula for this many choices. Without boosters the scores of the tree become factors; of a larger tree there is none.
 pub fn costs(
     rng: &mut Pcg64,
     features: &Features,
@@ -60,7 +60,7 @@ pub fn costs(
     Some(costs)
 }
 
-/// Returns padded work, or the absolute value of any number.
+/// Padded work, or the absolute value of any number.
 fn term(rng: &mut Pcg64, schema: &Schema, logged: &Schema, names: &[String]) -> Expr<String> {
     let numbers = logged.features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let numbers: Vec<&Feature> = numbers.collect();

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 
 use super::names::name;
 
-/// Returns a number that is likely to be a threshold.
+/// A number that is likely to be a threshold.
 pub fn number(rng: &mut Pcg64) -> f64 {
     match rng.random_range(0..8) {
         0 => *[0.0, -0.0, 0.1, 1e300, -1e300, 5e-324, 9_007_199_254_740_993.0, 1e16, 4_503_599_627_370_497.5]
@@ -21,7 +21,7 @@ pub fn number(rng: &mut Pcg64) -> f64 {
     }
 }
 
-/// Returns a random expression of this type.
+/// A random expression of this type.
 ///
 /// `parts` has numbers of expressions of the same schema. Some of them are parts of this one too, because optimizations repeat them: the
 /// generator gives such a part a variable.

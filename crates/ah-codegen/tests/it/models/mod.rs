@@ -27,7 +27,7 @@ pub use names::{ODD, name};
 pub use trees::with_leaves;
 use trees::{grow, sort};
 
-/// Returns a random model; `heuristic` becomes the name of what is generated.
+/// A random model; `heuristic` becomes the name of what is generated.
 pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) -> Model {
     let count = rng.random_range(1..8);
     // Callers can tell them apart.
@@ -163,7 +163,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     read
 }
 
-/// Returns contexts to compare: every threshold and its neighbours, numbers beyond 2^53, infinities, NaN,
+/// Contexts to compare: every threshold and its neighbours, numbers beyond 2^53, infinities, NaN,
 /// known, mentioned and unknown categories, and random values.
 pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>> {
     let base = model.features.base().features();

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 
 use super::expressions::number;
 
-/// Returns the same model with one tree of this many leaves.
+/// The same model with one tree of this many leaves.
 pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     let mut nodes = Vec::new();
     // The leaves below nodes to come, and the split whose right child comes next.
@@ -40,7 +40,7 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     Model::parse(&model.to_json()).expect("a valid model")
 }
 
-/// Returns a random set of these categories: often one, now and then all.
+/// A random set of these categories: often one, now and then all.
 pub fn set(rng: &mut Pcg64, known: &[String]) -> Vec<String> {
     let count = if rng.random_bool(0.4) { 1 } else { rng.random_range(1..=known.len()) };
     let mut set: Vec<String> = known.choose_multiple(rng, count).cloned().collect();

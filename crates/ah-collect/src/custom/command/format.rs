@@ -147,7 +147,8 @@ impl CommandsTable {
 
 /// The name of a choice with the values of its parameters.
 fn fill(name: &str, parameters: &BTreeMap<String, String>) -> Result<String, String> {
-    let (mut filled, mut at) = (String::new(), 0);
+    let mut filled = String::new();
+    let mut at = 0;
     for (begin, end, parameter) in variables(name) {
         let value = parameters.get(parameter);
         let value = value.ok_or_else(|| format!("${parameter} is none of the parameters"))?;

@@ -29,7 +29,8 @@ pub(super) fn run(
     let start = Instant::now();
     let group = ProcessGroup::start(&mut command);
     let mut group = group.map_err(|e| Failure::Unmeasured(format!("`{shown}` cannot be started: {e}")))?;
-    let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
+    let stdout = group.child.stdout.take();
+    let stderr = group.child.stderr.take();
     let watch = || {
         let tails = (stdout.map(Tail::of).transpose()?, stderr.map(Tail::of).transpose()?);
         Ok((tails, group.ends_within(limit)?))

@@ -45,7 +45,8 @@ impl LaunchExpressions {
             Ok::<_, String>(sizes)
         };
         let shared_memory = self.shared_memory.whole(row, 0, 1 << 30)?;
-        let (blocks, threads) = (sizes(&self.grid)?, sizes(&self.block)?);
+        let blocks = sizes(&self.grid)?;
+        let threads = sizes(&self.block)?;
         let grid = Grid { blocks, threads, shared_memory: small(shared_memory) };
         Ok(LaunchPlan { kernel: self.kernel.clone(), defines: defines.to_vec(), grid })
     }
@@ -68,7 +69,8 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Checks the tables `[[cuda.argument]]`.
     pub(super) fn new(tables: &[ArgumentTable], features: &Schema) -> Result<Self, String> {
-        let (mut buffers, mut arguments) = (Vec::new(), Vec::new());
+        let mut buffers = Vec::new();
+        let mut arguments = Vec::new();
         for table in tables {
             let name = &table.name;
             let key = |part: &str| format!("cuda.argument {name:?}: {part}");
@@ -82,7 +84,8 @@ impl Arguments {
                     {
                         return Err(key("fill: expected from to be at most to"));
                     }
-                    let (name, is_output) = (name.clone(), table.output);
+                    let name = name.clone();
+                    let is_output = table.output;
                     let length = NumberExpression::new(&key("length"), length, features)?;
                     buffers.push((BufferPlan { name, element, length: 0, fill, is_output }, length));
                 }

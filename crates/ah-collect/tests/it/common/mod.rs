@@ -46,7 +46,7 @@ pub fn fake_worker(arguments: &str) -> String {
     format!("'{}' {arguments}", example("fake").display())
 }
 
-/// Returns `ah-collect` on the fake device, with the folder's log unless a later `-o` overrides it.
+/// `ah-collect` on the fake device, with the folder's log unless a later `-o` overrides it.
 pub fn fake(folder: &Folder) -> Command {
     fake_to(folder, "collect", "")
 }
@@ -120,7 +120,7 @@ pub fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
-/// Returns true on a machine with a GPU; else prints what is not tested.
+/// Whether the machine has a GPU; else prints what is not tested.
 pub fn gpu(what: &str) -> bool {
     let count = ah_kernels::cuda::count();
     if let Err(error) = &count {

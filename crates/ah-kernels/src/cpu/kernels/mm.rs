@@ -43,7 +43,9 @@ impl MatMul {
         }
         let strides = [a.strides(), b.strides(), c.strides()].map(|x| (x[0], x[1]));
         let [(a_down, a_right), (b_down, b_right), (c_down, c_right)] = strides;
-        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+        let a = a.as_ptr();
+        let b = b.as_ptr();
+        let c = c.as_mut_ptr();
         match self {
             Self::Gemm | Self::GemmOnAllThreads => {
                 let on_one_thread = self == Self::Gemm;
@@ -88,8 +90,10 @@ mod tests {
             let stored = values(seed, if transposed { (cols, rows + gap) } else { (rows, cols + gap) });
             if transposed { stored.reversed_axes() } else { stored }
         };
-        let (a, b) = (operand(seed, (m, k), transposed[0]), operand(!seed, (k, n), transposed[1]));
-        let (a, b) = (a.slice(s![..m, ..k]), b.slice(s![..k, ..n]));
+        let a = operand(seed, (m, k), transposed[0]);
+        let b = operand(!seed, (k, n), transposed[1]);
+        let a = a.slice(s![..m, ..k]);
+        let b = b.slice(s![..k, ..n]);
         let mut c = Array2::from_elem((m, n), f32::NAN);
         choice.run(a, b, c.view_mut());
         let error = relative_error(a, b, &c);

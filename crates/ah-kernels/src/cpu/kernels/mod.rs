@@ -31,7 +31,8 @@ mod tests {
     /// ‖c − a · b‖ / ‖a · b‖, or ‖c‖ where the product in f64 is 0. It is NaN if either holds a NaN, so that no comparison
     /// with a limit passes.
     pub fn relative_error(a: ArrayView2<f32>, b: ArrayView2<f32>, c: &Array2<f32>) -> f64 {
-        let (mut difference, mut norm) = (0.0, 0.0);
+        let mut difference = 0.0;
+        let mut norm = 0.0;
         for (&found, &expected) in c.iter().zip(&a.mapv(f64::from).dot(&b.mapv(f64::from))) {
             difference += (f64::from(found) - expected).powi(2);
             norm += expected * expected;

@@ -27,7 +27,8 @@ pub struct Padded([Array2<f32>; 3]);
 pub fn run(a: ArrayView2<f32>, b: ArrayView2<f32>, mut c: ArrayViewMut2<f32>, memory: &mut Padded) {
     assert_eq!((b.nrows(), c.dim()), (a.ncols(), (a.nrows(), b.ncols())), "the shapes do not fit");
     let [memory_a, memory_b, product] = &mut memory.0;
-    let (a, b) = (pad(&a, memory_a), pad(&b, memory_b));
+    let a = pad(&a, memory_a);
+    let b = pad(&b, memory_b);
     let padded = (a.nrows(), b.ncols());
     if padded == c.dim() {
         return PRODUCT.run(a, b, c);
@@ -73,7 +74,8 @@ mod tests {
                 true => ArrayView2::from_shape((cols, rows), &values[..rows * cols]).unwrap().reversed_axes(),
                 false => ArrayView2::from_shape((rows, cols), &values[..rows * cols]).unwrap(),
             };
-            let (a, b) = (view(m, k, transposed[0]), view(k, n, transposed[1]));
+            let a = view(m, k, transposed[0]);
+            let b = view(k, n, transposed[1]);
             let mut c = Array2::from_elem((m, n), f32::NAN);
             run(a, b, c.view_mut(), &mut Padded::default());
             let error = relative_error(a, b, &c);

@@ -42,7 +42,8 @@ impl MixedMm {
     /// the block.
     pub fn name(&self) -> String {
         let Self { block_m, stages, .. } = self;
-        let (block_n, block_k) = (self.block_n(), self.block_k());
+        let block_n = self.block_n();
+        let block_k = self.block_k();
         let schedule = match self.schedule {
             SplitK(splits) => format!("SPLIT-K={splits}"),
             ClusterK(splits) => format!("CLUSTER-K={splits}"),
@@ -98,7 +99,8 @@ impl MixedMm {
         // More than half of the block would multiply rows beyond the end.
         at_least("m", m, if self.block_m == 8 { 1 } else { u64::from(self.block_m) / 2 })?;
 
-        let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n()));
+        let block_m = u64::from(self.block_m);
+        let block_n = u64::from(self.block_n());
         let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
         let groups = k.div_ceil(u64::from(self.block_k()));
         at_most("the number of tiles times steps", tiles.saturating_mul(groups), GREATEST_INDEX)?;

@@ -112,7 +112,8 @@ impl Softmax {
 
     /// How to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
     pub(crate) fn launch(&self, x: &Matrix, gpu: &Cuda) -> Result<Grid, Failure> {
-        let (rows, columns) = (x.rows as u64, x.columns as u64);
+        let rows = x.rows as u64;
+        let columns = x.columns as u64;
         capability(gpu, gpu.capability.0 >= 8, "8.0")?;
         multiple("columns", columns, self.width(x))?;
         // Half of the threads would be idle. The fallback takes every input nevertheless.

@@ -19,11 +19,11 @@ use ah_types::{Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
+use super::clock;
 use super::device::{Gpu, Kernel};
 use super::element::Arg;
 use super::error::CudaError;
 use super::nvrtc::Source;
-use super::policy;
 use crate::ServeFn;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
@@ -149,7 +149,7 @@ impl UserRunner {
         let UserKernel { source, optimization, choices, defines: to_compile, inputs, plan } = kernel;
         let gpu = Gpu::open(index)?;
         let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
-        let timing = TimingPolicy { budget_ms: 30.0, ..policy::timing() };
+        let timing = TimingPolicy { budget_ms: 30.0, ..clock::policy() };
         let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self {
             experiment: Experiment { inputs: Some(inputs), compiles_ahead: true, ..experiment },
@@ -193,7 +193,8 @@ impl UserRunner {
 
     /// Fills the buffer of this index by the plan.
     fn fill(&self, input: &UserInput, index: usize) -> Result<(), CudaError> {
-        let (buffer, plan) = (input.buffers[index], &input.plan.buffers[index]);
+        let buffer = input.buffers[index];
+        let plan = &input.plan.buffers[index];
         let Some((how, a, b)) = plan.fill.operands() else { return self.gpu.fill(buffer, 0xff) };
         let args = [
             Arg::Buffer(buffer),

@@ -62,7 +62,8 @@ impl Head {
         }
         let picks: Vec<Pick> = serde_json::from_value(picks).map_err(|e| e.to_string())?;
         let count = |key: &str| self.0[key].as_array().map_or(0, Vec::len);
-        let (features, kernels) = (count("features"), count("kernels"));
+        let features = count("features");
+        let kernels = count("kernels");
         let fits = |pick: &Pick| {
             pick.guards.len() == features
                 && pick.ms.len() == kernels

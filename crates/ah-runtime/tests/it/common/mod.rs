@@ -10,7 +10,7 @@ use ah_model::{
 };
 use ah_types::Optimization;
 
-/// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines: `pad` is
+/// A model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines: `pad` is
 /// the best choice there, and not allowed. Types other than these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one
 /// derived.
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
@@ -46,7 +46,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     Model::parse(&text).unwrap()
 }
 
-/// Returns a model of the size learned from the published logs: all features of `mixed_mm`, 54 choices,
+/// A model of the size learned from the published logs: all features of `mixed_mm`, 54 choices,
 /// a full tree of depth 8 whose splits test derived features, and leaves that rank 20 choices.
 pub fn mixed_mm() -> Model {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
@@ -127,7 +127,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, test: &dyn Fn(usize, u32) -> Test) 
     id
 }
 
-/// Returns a context inside the domain of [`mixed_mm`], by slot.
+/// A context inside the domain of [`mixed_mm`], by slot.
 pub fn mixed_mm_values(m: f64, k: f64, n: f64) -> [Scalar<'static>; 11] {
     [
         m.into(),

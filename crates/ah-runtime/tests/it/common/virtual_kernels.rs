@@ -36,7 +36,7 @@ pub fn pad(k: f64) -> Result<f64, String> {
     Ok(k * 2.0)
 }
 
-/// Returns the fastest, where it is eligible.
+/// The fastest, where it is eligible.
 pub fn stream(k: f64) -> Result<f64, String> {
     took("stream", STREAM_SLOWDOWN.get() / 128.0);
     Ok(k * 2.0)
@@ -62,7 +62,7 @@ pub fn decision() -> ah_runtime::AutoHeuristicBuilder {
         .environment(Environment::default())
 }
 
-/// Returns `orig` and `pad` with this decision point.
+/// `orig` and `pad` with this decision point.
 pub fn two_at(decision: ah_runtime::AutoHeuristicBuilder) -> MultiKernelBuilder<Kernel> {
     let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", 1, orig as Kernel);
     builder.kernel("pad", 1, pad).timer(virtual_time)
@@ -72,7 +72,7 @@ pub fn two(environment: Environment) -> MultiKernelBuilder<Kernel> {
     two_at(decision().environment(environment))
 }
 
-/// Returns `orig` and `pad` without an environment and without files.
+/// `orig` and `pad` without an environment and without files.
 pub fn plain() -> MultiKernelBuilder<Kernel> {
     two(Environment::default()).no_cache()
 }

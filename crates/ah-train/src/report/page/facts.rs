@@ -109,7 +109,9 @@ fn point(table: &Table, taken: &JudgedPick) -> Value {
 /// over its own, on the inputs that it wins.
 fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     let choices = table.choices.len();
-    let (mut measured, mut wins, mut takes) = (vec![0; choices], vec![0; choices], vec![0; choices]);
+    let mut measured = vec![0; choices];
+    let mut wins = vec![0; choices];
+    let mut takes = vec![0; choices];
     let mut margins = vec![0.0; choices];
     for t in taken {
         takes[t.choice.index()] += 1;
@@ -173,7 +175,8 @@ fn nodes(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     let words = |test: &Test, left: bool| -> String {
         let slot = test.column.slot;
         let name = &model.features.all().features()[slot].name;
-        let (missing, known) = (model.missing.contains(&slot), &model.categories[slot]);
+        let missing = model.missing.contains(&slot);
+        let known = &model.categories[slot];
         let clauses = Clause::all([(test, left)]);
         clauses.iter().map(|clause| clause.words(name, missing, known, str::to_owned)).collect()
     };

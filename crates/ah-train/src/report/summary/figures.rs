@@ -111,7 +111,9 @@ fn of_new_groups(NewGroups { shared, groups, mean, single, low, high }: &NewGrou
         Shared::Nearness => "clusters",
         Shared::Stretch => "stretches of the log",
     };
-    let (mean, single, new) = (loss(*mean), loss(*single), shared.new_ones());
+    let mean = loss(*mean);
+    let single = loss(*single);
+    let new = shared.new_ones();
     format!(
         "Loses {range} to the best choice on {new} ({mean} by the {groups} {counted}, always {choice}: {single})"
     )

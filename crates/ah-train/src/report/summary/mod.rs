@@ -21,7 +21,8 @@ pub use verdict::verdict;
 /// The summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
 /// why there is none, and the size that is taken.
 pub fn trained(trained: &TrainedModel) -> String {
-    let (model, comparison) = (&trained.model, &trained.held_out.evaluation.comparison);
+    let model = &trained.model;
+    let comparison = &trained.held_out.evaluation.comparison;
     let mut text = verdict(trained);
     text +=
         &figures::figures(model.purpose.objective, "held-out", comparison, trained.on_new_groups.as_ref());
@@ -32,7 +33,8 @@ pub fn trained(trained: &TrainedModel) -> String {
 
 /// The figures of a training, for programs.
 pub fn json(trained: &TrainedModel) -> Value {
-    let (model, held_out) = (&trained.model, &trained.held_out);
+    let model = &trained.model;
+    let held_out = &trained.held_out;
     json!({
         "heuristic": model.heuristic,
         "optimization": model.optimization,

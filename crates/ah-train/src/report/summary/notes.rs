@@ -32,7 +32,8 @@ pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
 
 /// The cost of a costly promise.
 fn price(trained: &TrainedModel) -> Option<String> {
-    let (saved, always) = (trained.cost_of_promise()? * 100.0, &trained.held_out.always);
+    let saved = trained.cost_of_promise()? * 100.0;
+    let always = &trained.held_out.always;
     let failed = match always.failed {
         0 => String::new(),
         failed => format!(", but takes a choice that fails on {failed} of {} inputs", always.inputs),
@@ -43,7 +44,8 @@ fn price(trained: &TrainedModel) -> Option<String> {
 /// A sentence where the fallback lacks times: where they are missing because it was slow, the promise would be better than it
 /// looks, and where what is taken is slow, worse.
 fn without_fallback(trained: &TrainedModel) -> Option<String> {
-    let (model, table) = (&trained.model, &trained.held_out.evaluation.table);
+    let model = &trained.model;
+    let table = &trained.held_out.evaluation.table;
     let fallback = model.promise.as_ref().and(model.fallback)?;
     let choice = table.choice_id(model.choice_name(fallback))?;
     let lacking =
@@ -61,7 +63,8 @@ fn without_fallback(trained: &TrainedModel) -> Option<String> {
 /// A sentence where a choice without a time weakens the promise: a choice that was too slow to be timed must not look like
 /// one that was not offered.
 fn not_offered(trained: &TrainedModel) -> Option<String> {
-    let (model, table) = (&trained.model, &trained.held_out.evaluation.table);
+    let model = &trained.model;
+    let table = &trained.held_out.evaluation.table;
     // A built-in optimization says where its choices can run; a log that has only its name in common does not.
     let is_built_in = !trained.is_ad_hoc && Optimization::built_in(&model.optimization).is_ok();
     if model.promise.is_none() || table.timed.is_some() || is_built_in {

@@ -7,7 +7,8 @@ use crate::train::TrainedModel;
 
 /// The advice: a line, or two where more is to be measured.
 pub fn verdict(trained: &TrainedModel) -> String {
-    let (model, targets) = (&trained.model, &trained.model.purpose.targets);
+    let model = &trained.model;
+    let targets = &trained.model.purpose.targets;
     let Verdict { advice, reason, choices, gain } = &trained.verdict;
     let heuristic = &model.heuristic;
     let all = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", ");

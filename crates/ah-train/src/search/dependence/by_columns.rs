@@ -22,7 +22,8 @@ pub(super) fn entity(columns: &[&Column]) -> Option<(f64, Candidate)> {
     let mut parts: Vec<usize> = (0..columns.len()).collect();
     for (at, column) in columns.iter().enumerate() {
         for other in (0..at).filter(|&other| column.identifies(columns[other])) {
-            let (from, to) = (parts[at], parts[other]);
+            let from = parts[at];
+            let to = parts[other];
             parts.iter_mut().filter(|part| **part == from).for_each(|part| *part = to);
         }
     }

@@ -32,7 +32,8 @@ pub(super) fn clusters(columns: &[Vec<f64>], reach: f64) -> Vec<u64> {
     for (at, &row) in order.iter().enumerate() {
         for &other in order[at + 1..].iter().take_while(|&&other| first[other] - first[row] <= reach) {
             if rest.iter().all(|values| (values[row] - values[other]).abs() <= reach) {
-                let (a, b) = (root(&mut parents, row), root(&mut parents, other));
+                let a = root(&mut parents, row);
+                let b = root(&mut parents, other);
                 parents[a.max(b)] = a.min(b);
             }
         }

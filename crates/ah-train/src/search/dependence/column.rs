@@ -109,7 +109,8 @@ impl Column {
     /// the other.
     pub(super) fn identifies(&self, other: &Self) -> bool {
         let pairs = self.pairs(other);
-        let (fewest, count) = (self.distinct.min(other.distinct), pairs.len() as f64);
+        let fewest = self.distinct.min(other.distinct);
+        let count = pairs.len() as f64;
         let is_number = self.is_number && other.is_number;
         let longest = longest_monotone(&pairs) as f64;
         let is_determined = || fewest as f64 >= DETERMINED * count && (!is_number || longest < RISES * count);

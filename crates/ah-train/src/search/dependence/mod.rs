@@ -194,7 +194,8 @@ mod tests {
     fn settings_may_be_any_columns() {
         // Two columns name the group, in five batch sizes and two types; or three numbers are free.
         let variant = |at: usize| {
-            let (group, copy) = (at / 10, at % 10);
+            let group = at / 10;
+            let copy = at % 10;
             (
                 vec![random(group, 1), f64::from(1 << (copy / 2)), random(group, 2), (copy % 2) as f64],
                 of_group(group),

@@ -79,7 +79,8 @@ fn extent(values: &[f64], keys: &[u64]) -> f64 {
 
 /// These numbers without clusters: two are paired anew with others near by, and one is drawn from its neighbours' range.
 fn rearranged(numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let (first, last) = (&numbers[0], &numbers[numbers.len() - 1]);
+    let first = &numbers[0];
+    let last = &numbers[numbers.len() - 1];
     let mut order: Vec<usize> = (0..first.len()).collect();
     order.sort_by(|&a, &b| first[a].total_cmp(&first[b]));
     let window = (WINDOW * order.len() as f64).ceil() as usize;
@@ -87,7 +88,8 @@ fn rearranged(numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut moved = last.clone();
     if numbers.len() == 1 {
         for (at, &row) in order.iter().enumerate() {
-            let (low, high) = (ranked(at.saturating_sub(window / 4)), ranked(at + window / 4));
+            let low = ranked(at.saturating_sub(window / 4));
+            let high = ranked(at + window / 4);
             moved[row] = low + (high - low) * fraction(1, at as u64);
         }
         return vec![moved];

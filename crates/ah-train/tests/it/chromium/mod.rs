@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Returns the page after its script ran, in headless Chromium; `None` if that is not installed.
+/// The page after its script ran, in headless Chromium; `None` if that is not installed.
 pub fn dom(page: &Path) -> Option<String> {
     let profile = tempfile::tempdir().unwrap();
     let run = Command::new("chromium")

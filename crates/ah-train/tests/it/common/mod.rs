@@ -11,7 +11,7 @@ pub const HEAD: &str = r#"{"name": "pad_mm", "shared_memory": 166912, "device_ca
 m,k,n,mat1_dtype,choice,feedback
 "#;
 
-/// Returns a log of `inputs` inputs with three runs of `orig` and of `pad` each; padding is faster for odd
+/// A log of `inputs` inputs with three runs of `orig` and of `pad` each; padding is faster for odd
 /// k.
 pub fn log(inputs: usize) -> String {
     let mut text = HEAD.to_owned();
@@ -89,7 +89,7 @@ impl Run {
     }
 }
 
-/// Returns a published log, if its folder exists.
+/// A published log, if its folder exists.
 pub fn published(name: &str) -> Option<PathBuf> {
     // A worktree lies one folder deeper.
     let places = ["../../../shared/data", "../../../../shared/data"];
@@ -103,7 +103,7 @@ pub fn published(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns the text of a log of these inputs of another, in its order.
+/// The text of a log of these inputs of another, in its order.
 pub fn part(log: &ah_types::log::Log, from: usize, to: usize) -> String {
     let names: Vec<&str> = log.schema.features().iter().map(|f| f.name.as_str()).collect();
     let metadata = serde_json::to_string(&log.metadata).unwrap();
@@ -126,7 +126,7 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the number of splits on the longest path of a tree.
+/// The number of splits on the longest path of a tree.
 pub fn depth<L>(tree: &ah_model::Tree<L>) -> usize {
     let mut depths = vec![0; tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate() {
@@ -143,7 +143,7 @@ pub fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
-/// Returns the name of the learner that a training chose.
+/// The name of the learner that a training chose.
 pub fn learner(trained: &ah_train::TrainedModel) -> &str {
     let chosen = &trained.model.provenance.parameters["chosen"];
     let named = chosen["learner"].as_str().and_then(|learner| learner.split(' ').next());

@@ -44,8 +44,9 @@ cases: ## Tables and logs that were once misread: which are kept (needs ../share
 lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	@# What the program of an own function builds; the workspace builds everything.
+	@# What the program of an own function and one that asks build; the workspace builds everything.
 	cargo check -p ah-collect --no-default-features --quiet
+	cargo check -p ah-runtime --no-default-features --quiet
 
 bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace

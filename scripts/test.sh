@@ -105,6 +105,8 @@ else
   export "$runner=env -u RUSTC_WORKSPACE_WRAPPER -u CLIPPY_ARGS -u $runner"
   step "lint and compile the tests" cargo test --workspace --all-targets --quiet --no-run
   step "Rust tests" cargo test --workspace --quiet --no-fail-fast
+  # What a program builds that asks or that has functions of its own: the workspace builds all features.
+  step "crates without features" bash -c 'for package in ah-runtime ah-collect; do cargo check -p $package --no-default-features --quiet || exit 1; done'
   unset RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS "$runner"
   if python_has pytest; then
     for folder in python bench; do

@@ -61,6 +61,7 @@ mod environment;
 mod files;
 mod find;
 mod heuristics;
+mod lock;
 #[cfg(feature = "record")]
 pub mod multi_kernel;
 mod names;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use ah_model::shown::{listed, quoted, similarity};
 
 use crate::environment::Environment;
-use crate::panics::lock;
+use crate::lock::lock;
 use crate::warnings::warn_user;
 
 /// The names of all decision points of this program so far.

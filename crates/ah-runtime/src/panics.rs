@@ -1,8 +1,7 @@
-//! Panics of a program's kernels, as values, and locks that survive them.
+//! Panics of a program's kernels, as values.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Calls `f` and catches its panic. In a build with `panic = "abort"` the panic still ends the program.
 ///
@@ -17,9 +16,4 @@ pub(crate) fn reason(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("panicked: {}", text.unwrap_or("no message"))
-}
-
-/// Locks, and ignores poison: no code that can panic runs while the data is half changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::Mutex;
 
-use crate::panics::lock;
+use crate::lock::lock;
 
 /// The most warnings of one kind of trouble; what comes after them says nothing new.
 const MOST: usize = 100;

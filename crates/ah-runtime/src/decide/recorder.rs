@@ -8,7 +8,7 @@ use ah_types::log::{LogWriter, Metadata};
 use ah_types::{Failure, Outcome, TimingPolicy};
 
 use crate::files;
-use crate::panics::lock;
+use crate::lock::lock;
 
 /// The log of one decision point. The first append opens the file.
 #[derive(Debug)]

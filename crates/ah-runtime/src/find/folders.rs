@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use ah_model::shown::listed;
 
 use crate::heuristics::{Heuristic, LoadedModel};
-use crate::panics::lock;
+use crate::lock::lock;
 
 /// The models of each path that was asked for: a folder of models, or one model's file. Each path is read once.
 static KNOWN: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::heuristics::Heuristic;
-use crate::panics::lock;
+use crate::lock::lock;
 
 static HEURISTICS: Mutex<Vec<Arc<dyn Heuristic>>> = Mutex::new(Vec::new());
 /// Counts changes. A decision point compares it with one load and binds anew if it has moved.

@@ -17,7 +17,7 @@ use super::picks::{self, Head, Pick, Table};
 use super::trial::Timer;
 use crate::decide::AutoHeuristic;
 use crate::find;
-use crate::panics::lock;
+use crate::lock::lock;
 
 /// Whether a kernel supports an input with these values.
 pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;

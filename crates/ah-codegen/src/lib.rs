@@ -1,7 +1,7 @@
 //! Turns a learned model into source code that a person could have written: plan → print → write.
 //!
 //! Begin at [`generate`]. `plan.rs` chooses between branches and tables. `body.rs` builds the branches as conditions with early
-//! returns, by what each path has decided (`facts.rs`). `expression.rs` prints expressions for every language. Each [`Generator`] is
+//! returns, by what each path has decided (`facts/`). `expression.rs` prints expressions for every language. Each [`Generator`] is
 //! one file, with a skeleton in `templates/` and a line in [`GENERATORS`]. `write.rs` replaces each file on disk as a whole.
 //!
 //! Generated code decides as [`Model::decide`](ah_model::Model::decide) does, to the last bit, and declines exactly where it declines; the

@@ -9,9 +9,9 @@
 //! 2. prepare: `prepared` holds the test part out, lets `joint` estimate the times that a log of many choices lacks, resolves
 //!    all settings (`plan`), and keeps the choices that are worth it (`search::portfolio`).
 //! 3. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the training part.
-//! 4. fit: `promise::recipe` has what one fit sees and the model that comes of it; `learners` grow a `tree`.
+//! 4. fit: `promise::recipe` has what one fit sees and its model; `learners` grow a `tree`.
 //! 5. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
-//!    often, and chooses the size of the model. `net` knows how long a program waits for a decision.
+//!    often, and chooses the size of the model. `overhead` knows how long a program waits for a decision.
 //! 6. judge: `decisions` are what a model decides, and `judge` weighs them on the test part.
 //! 7. write: the model that ships is learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.

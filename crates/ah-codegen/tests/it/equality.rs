@@ -13,7 +13,7 @@ use ah_model::{Error, FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::{models, reference};
+use crate::{models, reference, skipped};
 
 /// A model, inputs as lines of text, and for each input the choice, the choice among the offered ones, and the ranking.
 struct Case {
@@ -389,7 +389,7 @@ fn c_decides_as_the_model_does() {
     ];
     for (compiler, language, options) in compilers {
         if Command::new(compiler).arg("--version").output().is_err() {
-            println!("SKIPPED: there is no {compiler}");
+            skipped(&format!("there is no {compiler}, so generated C was not compiled by it"));
             continue;
         }
         let mut command = Command::new(compiler);
@@ -481,7 +481,7 @@ for line in sys.stdin:
 
 fn python(target: &Generator, seed: u64, count: usize) {
     if Command::new("python3").arg("--version").output().is_err() {
-        return println!("SKIPPED: there is no python3");
+        return skipped("there is no python3, so generated Python was not run");
     }
     let cases = cases(seed, count);
     let folder = tempfile::tempdir().unwrap();
@@ -583,7 +583,7 @@ fn go_case(number: usize, case: &Case, source: &str, signature: &[(usize, String
 #[test]
 fn go_decides_as_the_model_does() {
     if Command::new("go").arg("version").output().is_err() {
-        return println!("skipped: there is no go, so its packages were not compiled");
+        return skipped("there is no go, so its packages were not compiled");
     }
     let cases = with_plain(cases(8, 16));
     let folder = tempfile::tempdir().unwrap();

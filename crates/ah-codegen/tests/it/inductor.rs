@@ -6,6 +6,8 @@ use std::process::Command;
 use ah_codegen::{INDUCTOR, Request, generate};
 use ah_model::Model;
 
+use crate::skipped;
+
 fn python(code: &str) -> Option<String> {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/mm_h200.model.json");
     let folder = tempfile::tempdir().unwrap();
@@ -103,7 +105,7 @@ print("kept")
 fn only_the_kernels_that_the_heuristic_ranks_first_are_kept() {
     match python(FAKE) {
         Some(output) => assert_eq!(output, "kept\n"),
-        None => println!("SKIPPED: there is no python3, so the target inductor was not run"),
+        None => skipped("there is no python3, so the target inductor was not run"),
     }
 }
 

@@ -6,6 +6,8 @@ use std::process::Command;
 use ah_codegen::{Request, TRITON, generate};
 use ah_model::Model;
 
+use crate::skipped;
+
 /// Configurations and arguments as `triton.autotune` passes them (`Autotuner.prune_configs` of Triton 3.6).
 const DRIVER: &str = r#"
 import softmax_h200_prune as module
@@ -42,8 +44,7 @@ assert module.early_config_prune(others, {"rows": 1, "columns": 16, "dtype": "to
 #[test]
 fn an_autotuner_keeps_only_the_pick() {
     if Command::new("python3").arg("--version").output().is_err() {
-        println!("SKIPPED: there is no python3, so the target triton was not run");
-        return;
+        return skipped("there is no python3, so the target triton was not run");
     }
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/softmax_h200.model.json");
     let folder = tempfile::tempdir().unwrap();

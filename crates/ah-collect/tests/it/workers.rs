@@ -12,18 +12,19 @@ use serde_json::Value;
 
 /// A mode of `ah-collect` with a fake worker; `None` without Python.
 fn worker(folder: &Folder, mode: &str, batch: usize) -> Option<Command> {
-    let Some(command) = fake(mode, batch) else {
-        skipped("python3 is missing, so no worker in Python is tried");
-        return None;
-    };
+    let command = fake(mode, batch)?;
     let mut tool = Command::cargo_bin("ah-collect").unwrap();
     tool.current_dir(folder.path("")).args(["collect", "--num-reps", "2", "--worker", &command]);
     Some(tool)
 }
 
+/// The command of a fake worker; `None` without Python.
 fn fake(mode: &str, batch: usize) -> Option<String> {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_worker.py");
-    std::process::Command::new("python3").arg("--version").output().ok()?;
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        skipped("python3 is missing, so no worker in Python is tried");
+        return None;
+    }
     Some(format!("python3 -B '{}' '{mode}' {batch}", program.display()))
 }
 

@@ -10,6 +10,7 @@
 
 use ah_joint::growth::Tree;
 use ah_model::ChoiceId;
+use ah_model::math::exp2;
 
 use crate::data::{COST_ONE, Costs, FitRows};
 
@@ -147,7 +148,7 @@ impl Scores {
     /// Factors of the costs of a formula, from what each node adds to their logarithms to base 2. `doublings` has a number for
     /// each choice, node after node.
     pub fn factors(choices: usize, doublings: Vec<f64>) -> Self {
-        Self { choices, scores: doublings.into_iter().map(f64::exp2).collect() }
+        Self { choices, scores: doublings.into_iter().map(exp2).collect() }
     }
 
     /// The same scores divided by `scale`.

@@ -5,10 +5,12 @@
 //! Beside times that differ as much from one input to the next, a time must be further off; and one at the edge of the log is only named.
 //! A time that occurs more than once and is 10,000 times above all others is how a table writes a failure (`1e20`, `3.4e38`), and counts as one.
 
+use std::ops::Range;
+
 use ah_model::math::ln;
 use ah_model::shown::quoted;
 use ah_model::{ChoiceId, Value};
-use ah_types::log::{Input, Sample};
+use ah_types::log::Sample;
 use ah_types::median;
 use rustc_hash::FxHashSet;
 
@@ -79,17 +81,33 @@ impl Impossible {
     }
 }
 
-/// Takes impossible times out of samples that are sorted by input, by choice and by time, and makes sentinels failures.
-pub fn take_out(samples: &mut Vec<Sample>, choices: usize, inputs: &[Input]) -> Impossible {
-    let mut found = Impossible { sentinels: sentinels(samples), ..Impossible::default() };
+/// Takes impossible times out of samples that are sorted by input, by choice and by time, and makes sentinels failures. `values`
+/// are those of each input.
+pub fn take_out(samples: &mut Vec<Sample>, choices: usize, values: &[&[Value]]) -> Impossible {
+    let is_time = |time: &f64| time.is_finite() && *time >= CLOCK_CYCLE;
+    let mut times: Vec<f64> = samples.iter().map(|sample| sample.feedback).filter(is_time).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let mut found = Impossible { sentinels: sentinels(&times), ..Impossible::default() };
     let is_sentinel = |time: f64| found.sentinels.iter().any(|(sentinel, _)| *sentinel == time);
     samples.iter_mut().filter(|s| is_sentinel(s.feedback)).for_each(|s| s.feedback = f64::INFINITY);
-    (found.limit, found.floor) = (limit(samples, true), limit(samples, false));
-    let far = far_off(samples, choices, inputs, &mut found);
-    let mut at = 0;
+    times.retain(|time| !is_sentinel(*time));
+    times.dedup();
+    // The number of inputs that have exactly this time, where it is far from all other times.
+    let limit = |time: f64, is_far: bool| {
+        let equal = samples.iter().filter(|sample| sample.feedback == time);
+        let inputs = equal.map(|sample| sample.input).collect::<FxHashSet<u32>>().len();
+        (is_far && inputs >= LIMITED).then_some((time, inputs))
+    };
+    if let [.., next, most] = times[..] {
+        found.limit = limit(most, most >= ABOVE * next);
+    }
+    if let [least, next, ..] = times[..] {
+        found.floor = limit(least, next >= OFF * least);
+    }
+    let far = far_off(samples, choices, values, &mut found.unsure);
+    let mut is_far = far.into_iter();
     samples.retain(|sample| {
-        let is_left_out = sample.feedback < CLOCK_CYCLE || far.binary_search(&at).is_ok();
-        at += 1;
+        let is_left_out = is_far.next() == Some(true) || sample.feedback < CLOCK_CYCLE;
         if is_left_out {
             found.left_out.push(*sample);
         }
@@ -104,48 +122,17 @@ pub fn take_out(samples: &mut Vec<Sample>, choices: usize, inputs: &[Input]) -> 
     found
 }
 
-/// The times that stand for failures: each occurs more than once and is far above every lesser one.
-fn sentinels(samples: &[Sample]) -> Vec<(f64, usize)> {
-    let mut found = Vec::new();
-    let mut limit = f64::INFINITY;
-    loop {
-        let most = greatest_below(samples, limit);
-        let count = samples.iter().filter(|sample| sample.feedback == most).count();
-        let next = greatest_below(samples, most);
-        if next == 0.0 || most < FAR * next {
-            return found;
-        }
-        // A single one may be an error of measuring.
-        if count > 1 {
-            found.push((most, count));
-        }
-        limit = most;
-    }
+/// Those of these sorted times that stand for failures: each occurs more than once and is far above every lesser one.
+fn sentinels(times: &[f64]) -> Vec<(f64, usize)> {
+    let equal: Vec<&[f64]> = times.chunk_by(|a, b| a == b).collect();
+    let far_above = equal.windows(2).rev().take_while(|pair| pair[1][0] >= FAR * pair[0][0]);
+    // A single one may be an error of measuring.
+    far_above.map(|pair| (pair[1][0], pair[1].len())).filter(|(_, count)| *count > 1).collect()
 }
 
-/// The greatest time below a limit; 0 without one.
-fn greatest_below(samples: &[Sample], limit: f64) -> f64 {
-    samples.iter().map(|sample| sample.feedback).filter(|time| *time < limit).fold(0.0, f64::max)
-}
-
-/// The greatest or the least time and the number of its inputs, where many have exactly it, far from all other times.
-fn limit(samples: &[Sample], is_greatest: bool) -> Option<(f64, usize)> {
-    let is_time = |time: &f64| time.is_finite() && *time >= CLOCK_CYCLE;
-    let mut times: Vec<f64> = samples.iter().map(|sample| sample.feedback).filter(is_time).collect();
-    times.sort_unstable_by(f64::total_cmp);
-    times.dedup();
-    let (is_far, time) = match times[..] {
-        [.., next, most] if is_greatest => (most >= ABOVE * next, most),
-        [least, next, ..] => (next >= OFF * least, least),
-        _ => return None,
-    };
-    let inputs: FxHashSet<u32> = samples.iter().filter(|s| s.feedback == time).map(|s| s.input).collect();
-    (is_far && inputs.len() >= LIMITED).then_some((time, inputs.len()))
-}
-
-/// The positions of the samples that are far off, ascending. Adds those that only may be to `found`.
-fn far_off(samples: &[Sample], choices: usize, inputs: &[Input], found: &mut Impossible) -> Vec<usize> {
-    let mut far = Vec::new();
+/// Whether each sample is far off. Adds those that only may be to `unsure`.
+fn far_off(samples: &[Sample], choices: usize, values: &[&[Value]], unsure: &mut Vec<Sample>) -> Vec<bool> {
+    let mut far = vec![false; samples.len()];
     // By choice, the medians of its cells.
     let mut cells: Vec<Vec<CellTime>> = vec![Vec::new(); choices];
     let mut start = 0;
@@ -153,24 +140,24 @@ fn far_off(samples: &[Sample], choices: usize, inputs: &[Input], found: &mut Imp
         let mut of_row: Vec<(usize, CellTime)> = Vec::new();
         for cell in row.chunk_by(|a, b| a.choice == b.choice) {
             let times: Vec<f64> = cell.iter().map(|sample| sample.feedback).collect();
-            let middle = median(&times).unwrap_or(f64::INFINITY);
-            let is_far = |time: f64| time * FAR < middle || time > middle * FAR && time.is_finite();
-            if times.len() > 2 && middle.is_finite() {
-                far.extend((start..).zip(&times).filter(|(_, time)| is_far(**time)).map(|(at, _)| at));
+            let middle = median(&times).filter(|middle| middle.is_finite());
+            let samples = start..start + cell.len();
+            start = samples.end;
+            let Some(middle) = middle else { continue };
+            if times.len() > 2 {
+                let is_far = |time: f64| time * FAR < middle || time > middle * FAR && time.is_finite();
+                samples.clone().zip(&times).for_each(|(at, time)| far[at] = is_far(*time));
             }
-            if middle.is_finite() && middle >= CLOCK_CYCLE {
-                let values = &inputs[cell[0].input as usize].values[..];
-                let log = ln(middle);
-                let time = CellTime { start, count: cell.len(), values, log, over_others: f64::NAN };
+            if middle >= CLOCK_CYCLE {
+                let values = values[cell[0].input as usize];
+                let time = CellTime { samples, values, log: ln(middle), over_others: f64::NAN };
                 of_row.push((cell[0].choice.index(), time));
             }
-            start += cell.len();
         }
-        for at in 0..of_row.len() {
+        for (at, (choice, time)) in of_row.iter().enumerate() {
             let others = of_row.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, (_, t))| t.log);
-            let (choice, time) = of_row[at];
             if let Some(middle) = median(&others.collect::<Vec<_>>()) {
-                cells[choice].push(CellTime { over_others: time.log - middle, ..time });
+                cells[*choice].push(CellTime { over_others: time.log - middle, ..time.clone() });
             }
         }
     }
@@ -178,26 +165,22 @@ fn far_off(samples: &[Sample], choices: usize, inputs: &[Input], found: &mut Imp
         times.sort_by(|a, b| a.over_others.total_cmp(&b.over_others));
         let many = outliers(&times, FAR, times.len() / ONE_OF);
         for at in many.into_iter().chain(outliers(&times, OFF, 1)) {
-            let of_time = times[at].start..times[at].start + times[at].count;
+            let of_time = times[at].samples.clone();
             if off(&times, at) < ln(FAR) && is_at_edge(&times, at) {
-                found.unsure.extend_from_slice(&samples[of_time]);
+                unsure.extend_from_slice(&samples[of_time]);
             } else {
-                far.extend(of_time);
+                far[of_time].fill(true);
             }
         }
     }
-    far.sort_unstable();
-    far.dedup();
     far
 }
 
 /// The median time of a choice on an input.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct CellTime<'l> {
-    /// The position of its first sample.
-    start: usize,
-    /// The number of samples.
-    count: usize,
+    /// The positions of its samples.
+    samples: Range<usize>,
     /// The values of the input.
     values: &'l [Value],
     /// The logarithm of the median.
@@ -215,15 +198,16 @@ fn outliers(times: &[CellTime], far: f64, few: usize) -> Vec<usize> {
     let first_high = times.len().saturating_sub(few).max(low + 1);
     let high = (first_high..times.len()).find(is_gap).unwrap_or(times.len());
     let mut found: Vec<usize> = (0..low).chain(high..times.len()).collect();
-    found.retain(|at| off(times, *at) >= ln(far));
-    let usual = if found.is_empty() { 0.0 } else { usual_difference(times) };
-    found.retain(|at| off(times, *at) >= WIDE * usual);
+    if !found.is_empty() {
+        let least = ln(far).max(WIDE * usual_difference(times));
+        found.retain(|at| off(times, *at) >= least);
+    }
     found
 }
 
 /// By how much the logarithm of a time is below or above those on all near inputs, as it is and over the other choices.
 fn off(times: &[CellTime], at: usize) -> f64 {
-    let time = times[at];
+    let time = &times[at];
     let near = nearest(times, at);
     let beyond = |sign: f64| {
         let differences =
@@ -235,10 +219,10 @@ fn off(times: &[CellTime], at: usize) -> f64 {
 
 /// By how much the logarithms of times on near inputs differ: a tenth of them differ more. About 100 times tell.
 fn usual_difference(times: &[CellTime]) -> f64 {
-    let sampled =
-        (0..times.len()).step_by(1 + times.len() / 100).map(|at| (times[at].log, nearest(times, at)));
-    let near = sampled.flat_map(|(log, near)| near.into_iter().map(move |near| (log - near.log).abs()));
-    let mut differences: Vec<f64> = near.collect();
+    let of_time =
+        |at: usize| nearest(times, at).into_iter().map(move |near| (times[at].log - near.log).abs());
+    let mut differences: Vec<f64> =
+        (0..times.len()).step_by(1 + times.len() / 100).flat_map(of_time).collect();
     differences.sort_unstable_by(f64::total_cmp);
     differences[differences.len() * 9 / 10]
 }
@@ -276,9 +260,8 @@ mod tests {
 
     /// [`super::take_out`] of two choices on inputs of one feature, their number.
     fn take_out(samples: &mut Vec<Sample>) -> Impossible {
-        let input =
-            |at: u32| Input { values: [Value::Number(f64::from(at))].into(), text: at.to_string().into() };
-        super::take_out(samples, 2, &(0..100).map(input).collect::<Vec<_>>())
+        let values: Vec<[Value; 1]> = (0..100).map(|at| [Value::Number(f64::from(at))]).collect();
+        super::take_out(samples, 2, &values.iter().map(|values| &values[..]).collect::<Vec<_>>())
     }
 
     /// Samples of two choices on these inputs: `change` may replace a time.

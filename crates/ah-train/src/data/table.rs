@@ -4,12 +4,10 @@
 //! Inputs are sorted by their text and samples by their value, so the order of the log's rows does
 //! not matter from here on.
 
-use std::ops::Range;
-
 use ah_model::hash::fnv1a;
 use ah_model::math::{exp, ln};
 use ah_model::{ChoiceId, Objective, Value};
-use ah_types::log::Log;
+use ah_types::log::{Input as LoggedInput, Log, Sample};
 use ah_types::random::mix;
 use ah_types::{SingleChoice, median};
 use serde::Serialize;
@@ -56,7 +54,8 @@ pub struct Input {
     pub weight: f64,
     /// Its place among the log's inputs, by first appearance: inputs that were measured one after the other.
     pub position: u32,
-    cells: Range<u32>,
+    /// The measured cells, by choice.
+    cells: Vec<Cell>,
 }
 
 /// The greater over the lesser of two times of a choice on an input.
@@ -77,7 +76,6 @@ pub struct Table {
     pub choices: Vec<String>,
     /// Sorted by text.
     pub inputs: Vec<Input>,
-    cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
     /// The unit of the times.
@@ -100,124 +98,92 @@ impl Table {
         let may_copy = !log.metadata.is_collected();
         let unit = log.metadata.rates().map_or("ms", |_| "ms for an unknown amount");
         let Log { choices, inputs: logged, mut samples, .. } = log;
-        let mut repeated = 0;
-        let mut copied_cells = Vec::new();
-        let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
-        order.sort_unstable_by(|&a, &b| logged[a as usize].text.cmp(&logged[b as usize].text));
-        let mut rank = vec![0_u32; order.len()];
-        for (new, &old) in (0_u32..).zip(&order) {
-            rank[old as usize] = new;
+        let unmeasured = |(position, logged): (u32, LoggedInput)| {
+            let LoggedInput { text, values } = logged;
+            Input { text, values, best: f64::INFINITY, weight: 1.0, position, cells: Vec::new() }
+        };
+        let mut inputs: Vec<Input> = (0..).zip(logged).map(unmeasured).collect();
+        inputs.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        let mut rank = vec![0_u32; inputs.len()];
+        for (new, input) in (0..).zip(&inputs) {
+            rank[input.position as usize] = new;
         }
+        samples.iter_mut().for_each(|sample| sample.input = rank[sample.input as usize]);
         samples.sort_unstable_by(|a, b| {
-            (rank[a.input as usize], a.choice)
-                .cmp(&(rank[b.input as usize], b.choice))
-                .then(a.feedback.total_cmp(&b.feedback))
+            (a.input, a.choice).cmp(&(b.input, b.choice)).then(a.feedback.total_cmp(&b.feedback))
         });
+        let values: Vec<&[Value]> = inputs.iter().map(|input| &*input.values).collect();
+        let impossible = impossible::take_out(&mut samples, choices.len(), &values);
+        warnings.extend(impossible.sentences(|input| &inputs[input as usize].text, &choices, unit));
 
-        let impossible = impossible::take_out(&mut samples, choices.len(), &logged);
-        warnings.extend(impossible.sentences(|input| &logged[input as usize].text, &choices, unit));
-        let mut logged: Vec<_> = logged.into_iter().map(Some).collect();
-        let mut inputs = Vec::with_capacity(order.len());
-        let mut cells: Vec<Cell> = Vec::new();
-        let mut feedback = Vec::new();
-        for row in samples.chunk_by(|a, b| a.input == b.input) {
-            let position = row[0].input;
-            let Some(input) = logged[position as usize].take() else { continue };
-            let start = cells.len();
-            for cell in row.chunk_by(|a, b| a.choice == b.choice) {
-                feedback.clear();
-                feedback.extend(cell.iter().map(|s| s.feedback));
-                // They are sorted, so equal ends mean that all are equal.
-                let copied = may_copy && feedback.len() > 1 && feedback[0] == feedback[feedback.len() - 1];
-                repeated += usize::from(feedback.len() > 1 && feedback[0].is_finite());
-                if copied {
-                    copied_cells.push(cells.len());
-                }
-                cells.push(Cell {
-                    choice: cell[0].choice,
-                    time: median(&feedback).unwrap_or(f64::INFINITY),
-                    repeats_within: ratio_of_pairs(&feedback),
-                    halves: medians_of_halves(&feedback, &input.text, &choices[cell[0].choice.index()]),
-                    samples: index(feedback.len()),
-                });
-            }
-            let best = best(&cells[start..]);
-            let range = index(start)..index(cells.len());
-            let text = input.text;
-            let values = input.values;
-            inputs.push(Input { text, values, best, weight: 1.0, position, cells: range });
-        }
-        let count = |copied: &[usize]| copied.iter().filter(|at| cells[**at].time.is_finite()).count();
+        let cells = || samples.chunk_by(|a, b| (a.input, a.choice) == (b.input, b.choice));
+        // They are sorted, so equal ends mean that all are equal.
+        let is_equal = |cell: &&[Sample]| cell[0].feedback == cell[cell.len() - 1].feedback;
+        let repeated = || cells().filter(|cell| cell.len() > 1 && cell[0].feedback.is_finite());
         // Beside repetitions that differ, times of a few digits are equal by chance.
-        if 2 * count(&copied_cells) <= repeated {
-            copied_cells.retain(|&at| has_many_digits(cells[at].time));
+        let differ = 2 * repeated().filter(is_equal).count() <= repeated().count();
+        let mut copies = 0;
+        for cell in cells() {
+            let Sample { input, choice, .. } = cell[0];
+            let input = &mut inputs[input as usize];
+            let times: Vec<f64> = cell.iter().map(|sample| sample.feedback).collect();
+            let time = median(&times).unwrap_or(f64::INFINITY);
+            let is_copied =
+                may_copy && times.len() > 1 && is_equal(&cell) && (!differ || has_many_digits(time));
+            copies += usize::from(is_copied && time.is_finite());
+            input.best = input.best.min(time);
+            input.cells.push(Cell {
+                choice,
+                time,
+                repeats_within: ratio_of_pairs(&times),
+                halves: medians_of_halves(&times, &input.text, &choices[choice.index()]),
+                samples: if is_copied { 1 } else { times.len() as u32 },
+            });
         }
-        let copies = count(&copied_cells);
-        for at in copied_cells {
-            cells[at].samples = 1;
-        }
+        inputs.retain(|input| !input.cells.is_empty());
         let mut measured = vec![0; choices.len()];
-        for cell in &cells {
+        for cell in inputs.iter().flat_map(|input| &input.cells) {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
         let objective = Objective::default();
-        let least_best = 0.0;
-        let timed = None;
-        Self { choices, inputs, cells, copies, unit, objective, least_best, timed, rare }
+        Self { choices, inputs, copies, unit, objective, least_best: 0.0, timed: None, rare }
     }
 
     /// A table of these inputs alone.
     pub fn part(&self, inputs: &[u32]) -> Self {
-        self.with_cells(inputs.iter().copied(), |input, cells| {
-            cells.extend_from_slice(self.cells(input));
-            self.inputs[input as usize].best
-        })
+        let inputs = inputs.iter().map(|&input| self.inputs[input as usize].clone()).collect();
+        Self { choices: self.choices.clone(), inputs, rare: self.rare.clone(), ..*self }
     }
 
     /// A table of these choices alone, by name, sorted. Slowdowns still compare with the best of all choices.
     pub fn narrowed(&self, choices: &[String]) -> Self {
-        let position = |name: &String| choices.binary_search(name).ok().map(|at| ChoiceId(index(at)));
-        let new_ids: Vec<Option<ChoiceId>> = self.choices.iter().map(position).collect();
+        let new_ids: Vec<Option<ChoiceId>> =
+            self.choices.iter().map(|name| ChoiceId::find(choices, name)).collect();
         let narrow = |cell: &Cell| Some(Cell { choice: new_ids[cell.choice.index()]?, ..*cell });
-        let table = self.with_cells(0..index(self.inputs.len()), |input, cells| {
-            cells.extend(self.cells(input).iter().filter_map(narrow));
-            self.inputs[input as usize].best
-        });
-        let rare = self.rare.iter().zip(&new_ids).filter(|(_, id)| id.is_some()).map(|(rare, _)| *rare);
-        Self { choices: choices.to_vec(), rare: rare.collect(), ..table }
+        let mut table = self.clone();
+        for input in &mut table.inputs {
+            input.cells = input.cells.iter().filter_map(narrow).collect();
+        }
+        let mut kept = new_ids.iter().map(Option::is_some);
+        table.rare.retain(|_| kept.next().unwrap_or_default());
+        Self { choices: choices.to_vec(), ..table }
     }
 
     /// The table with estimates, by input: (choice, milliseconds) of choices without a cell.
     pub fn with_estimates(&self, estimates: &[Vec<(ChoiceId, f64)>]) -> Self {
-        self.with_cells(0..index(self.inputs.len()), |input, cells| {
-            let start = cells.len();
-            cells.extend_from_slice(self.cells(input));
-            cells.extend(estimates[input as usize].iter().map(estimate));
-            cells[start..].sort_unstable_by_key(|cell| cell.choice);
-            best(&cells[start..])
-        })
-    }
-
-    /// A table of these inputs with other cells: `write` appends those of an input, and returns its best time.
-    fn with_cells(
-        &self,
-        inputs: impl Iterator<Item = u32>,
-        write: impl Fn(u32, &mut Vec<Cell>) -> f64,
-    ) -> Self {
-        let mut cells = Vec::new();
-        let inputs = inputs.map(|input| {
-            let start = index(cells.len());
-            let best = write(input, &mut cells);
-            Input { best, cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
-        });
-        let inputs = inputs.collect();
-        Self { choices: self.choices.clone(), inputs, cells, rare: self.rare.clone(), ..*self }
+        let mut table = self.clone();
+        for (input, estimates) in table.inputs.iter_mut().zip(estimates) {
+            input.cells.extend(estimates.iter().map(estimate));
+            input.cells.sort_unstable_by_key(|cell| cell.choice);
+            input.best = input.cells.iter().map(|cell| cell.time).fold(f64::INFINITY, f64::min);
+        }
+        table
     }
 
     /// Whether some cells are estimates.
     pub fn has_estimates(&self) -> bool {
-        !self.cells.iter().all(Cell::is_measured)
+        self.inputs.iter().flat_map(|input| &input.cells).any(|cell| !cell.is_measured())
     }
 
     /// Whether too few inputs of the log measure a choice to learn it. It still counts as a winner
@@ -233,8 +199,7 @@ impl Table {
 
     /// The measured cells of an input, by choice.
     pub fn cells(&self, input: u32) -> &[Cell] {
-        let range = &self.inputs[input as usize].cells;
-        &self.cells[range.start as usize..range.end as usize]
+        &self.inputs[input as usize].cells
     }
 
     /// How much the repetitions on these inputs differ; `None` without repetitions.
@@ -330,7 +295,7 @@ impl Table {
     /// How much each input counts to learn from; without a usable choice the most.
     pub fn learned_weights(&self) -> Vec<f64> {
         let weights: Vec<f64> =
-            (0..index(self.inputs.len())).map(|input| self.learned_weight(input)).collect();
+            (0..self.inputs.len() as u32).map(|input| self.learned_weight(input)).collect();
         let most = weights.iter().copied().filter(|weight| weight.is_finite()).fold(0.0, f64::max);
         weights.into_iter().map(|weight| weight.min(most)).collect()
     }
@@ -356,7 +321,7 @@ impl Table {
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
         let best = learned
             .min_by(|&a, &b| runs_everywhere(b).cmp(&runs_everywhere(a)).then(total[a].total_cmp(&total[b])));
-        ChoiceId(index(best.unwrap_or(0)))
+        ChoiceId(best.unwrap_or(0) as u32)
     }
 
     /// By choice, the number of these inputs that have a time of it.
@@ -414,16 +379,6 @@ fn ratio_of_pairs(times: &[f64]) -> f64 {
     let sum: f64 =
         (0_u32..).zip(times).map(|(before, time)| (f64::from(2 * before + 1) - count) * ln(*time)).sum();
     exp(sum / pairs)
-}
-
-/// The time of the winner among the cells of an input.
-fn best(cells: &[Cell]) -> f64 {
-    cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min)
-}
-
-/// Ids are `u32`: a table of 2^32 inputs would not fit into memory.
-fn index(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// The medians of both halves of these times, which are sorted, by a draw that does not depend on their order in the log; of

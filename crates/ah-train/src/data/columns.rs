@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use ah_joint::growth::{Codes, Limits, Sample, Tree, grow};
 use ah_model::{MISSING, Node, Test};
+use indexmap::IndexSet;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -267,7 +268,7 @@ const MOST_LISTED: usize = 1 << 20;
 fn categorical(
     slot: usize,
     ids: &[u32],
-    names: &[String],
+    names: &IndexSet<Arc<str>>,
     inputs: &[u32],
     costs: &Costs,
     max_bins: usize,
@@ -284,7 +285,7 @@ fn categorical(
     let mut tested = if order.len() == 2 { order[1..].to_vec() } else { order.clone() };
     tested.sort_by_key(|&id| std::cmp::Reverse(counts[id as usize]));
     tested.truncate(MOST_SINGLE);
-    let sorted: Vec<String> = order.iter().map(|&id| names[id as usize].clone()).collect();
+    let sorted: Vec<String> = order.iter().map(|&id| names[id as usize].to_string()).collect();
     let shared: Arc<[String]> = sorted.as_slice().into();
     let mut position_of = vec![None; names.len()];
     order.iter().enumerate().for_each(|(position, &id)| position_of[id as usize] = Some(position));

@@ -3,7 +3,7 @@
 use ah_model::math::exp;
 use ah_model::{ChoiceId, Objective};
 
-use super::table::Table;
+use super::table::{Cell, Table};
 
 /// A cost of 1: with the geometric mean a log slowdown of 1. Costs are whole numbers, so their sums do not depend on the
 /// order of rows or threads; 2^35 of the largest fit into an `i64`.
@@ -35,8 +35,8 @@ impl Cost {
 pub struct Costs {
     /// The number of choices.
     pub choices: usize,
-    offsets: Vec<u32>,
-    costs: Vec<Cost>,
+    /// By input, those of its measured choices, by choice.
+    costs: Vec<Vec<Cost>>,
     /// The objective.
     pub objective: Objective,
     /// Whole numbers, at least 1, so that weighted sums stay exact.
@@ -47,42 +47,36 @@ impl Costs {
     /// The costs of a table. Rare choices have none, so they are never ranked. `fallback` has the greatest cost on the inputs
     /// that have no time of it: it cannot run there, so every other choice is better.
     pub fn new(table: &Table, fallback: Option<ChoiceId>) -> Self {
-        let mut targets = Self {
-            choices: table.choices.len(),
-            offsets: vec![0],
-            costs: Vec::new(),
-            objective: table.objective,
-            weights: whole(&table.learned_weights()),
+        let of_cell = |input: u32, cell: &Cell| {
+            let cost = table.cost_of(input, cell) / table.raised(input);
+            let cost = quantised(cost.min(table.objective.greatest_cost()));
+            Cost { choice: cell.choice, cost, usable: cell.time.is_finite() }
         };
-        for input in 0..table.inputs.len() as u32 {
-            let start = targets.costs.len();
-            if table.is_usable(input) {
-                let learned = table.cells(input).iter().filter(|c| !table.is_rare(c.choice));
-                targets.costs.extend(learned.map(|c| {
-                    let cost = table.cost_of(input, c) / table.raised(input);
-                    let cost = quantised(cost.min(table.objective.greatest_cost()));
-                    Cost { choice: c.choice, cost, usable: c.time.is_finite() }
-                }));
-            }
-            let of = &targets.costs[start..];
-            if let Some(choice) = fallback.filter(|_| !of.is_empty())
-                && let Err(at) = of.binary_search_by_key(&choice, |c| c.choice)
+        let of_input = |input: u32| {
+            let learned =
+                table.cells(input).iter().filter(|c| table.is_usable(input) && !table.is_rare(c.choice));
+            let mut costs: Vec<Cost> = learned.map(|cell| of_cell(input, cell)).collect();
+            if let Some(choice) = fallback.filter(|_| !costs.is_empty())
+                && let Err(at) = costs.binary_search_by_key(&choice, |c| c.choice)
             {
                 let cost = quantised(table.objective.greatest_cost());
-                targets.costs.insert(start + at, Cost { choice, cost, usable: false });
+                costs.insert(at, Cost { choice, cost, usable: false });
             }
-            targets.offsets.push(targets.costs.len() as u32);
+            costs
+        };
+        Self {
+            choices: table.choices.len(),
+            costs: (0..table.inputs.len() as u32).map(of_input).collect(),
+            objective: table.objective,
+            weights: whole(&table.learned_weights()),
         }
-        targets
     }
 
     /// Adds `penalty` to the cost of each choice that is slower than the fallback by more than `limit`.
     pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
-        for input in 0..table.inputs.len() as u32 {
+        for (input, costs) in (0..).zip(&mut self.costs) {
             let Some(base) = table.usable(input, fallback) else { continue };
-            let at = input as usize;
-            let range = self.offsets[at] as usize..self.offsets[at + 1] as usize;
-            for cost in &mut self.costs[range] {
+            for cost in costs {
                 if table.cell(input, cost.choice).is_some_and(|c| Table::breaks(limit, c.time, base.time)) {
                     let increased = f64::from(cost.cost) / COST_ONE + penalty;
                     cost.cost = quantised(increased.min(table.objective.greatest_cost()));
@@ -96,7 +90,8 @@ impl Costs {
     pub fn saturated(&self) -> Self {
         let saturate = |cost: u32| self.objective.saturate(f64::from(cost) / COST_ONE);
         let saturated = |c: &Cost| Cost { cost: quantised(saturate(c.cost)), ..*c };
-        Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
+        let costs = self.costs.iter().map(|costs| costs.iter().map(saturated).collect()).collect();
+        Self { costs, weights: self.weights.clone(), ..*self }
     }
 
     /// The weight of an input.
@@ -106,8 +101,7 @@ impl Costs {
 
     /// The measured choices of an input, by choice.
     pub fn of(&self, input: u32) -> &[Cost] {
-        let i = input as usize;
-        &self.costs[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+        &self.costs[input as usize]
     }
 
     /// The winner of an input: the choice that costs least; of equals the first.

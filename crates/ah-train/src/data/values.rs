@@ -1,8 +1,8 @@
 //! The values of all features, logged and derived, on all inputs.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use ah_model::{DerivedFeature, FeatureKind, Features, Row, Value, expr};
+use ah_model::{DerivedFeature, Feature, FeatureKind, Features, Value, expr};
 use indexmap::IndexSet;
 
 use super::table::Table;
@@ -18,19 +18,35 @@ pub struct FeatureValues {
 impl FeatureValues {
     /// Computes every feature of every input.
     pub fn new(table: &Table, features: &Features) -> Self {
-        let rows = table.inputs.len();
-        let mut by_slot = Vec::new();
-        for _ in 0..features.all().len() {
-            by_slot.push(Values::new(table, features, &by_slot));
-        }
-        let mut undefined = BTreeMap::new();
-        let categorical = |(_, values): &(usize, &Values)| matches!(values, Values::Categories(..));
-        for (slot, values) in by_slot.iter().enumerate().filter(categorical) {
-            for input in (0..rows).filter(|&i| values.is_undefined(i)) {
-                undefined.entry(input as u32).or_insert(slot);
+        let none = |feature: &Feature| match feature.kind {
+            FeatureKind::Numerical => Values::Numbers(Vec::new()),
+            FeatureKind::Categorical => Values::Categories(Vec::new(), IndexSet::new()),
+        };
+        let mut by_slot: Vec<Values> = features.all().features().iter().map(none).collect();
+        let mut undefined = Vec::new();
+        for (at, input) in (0..).zip(&table.inputs) {
+            let mut row = input.values.to_vec();
+            for (_, derived) in features.derived() {
+                // A truth value or a category is no number, and a number is none of these.
+                let category = derived.category(&row[..]).map(Value::from);
+                row.push(category.unwrap_or_else(|| Value::Number(derived.number(&row[..]))));
             }
+            for (values, value) in by_slot.iter_mut().zip(&row) {
+                match (values, value) {
+                    (Values::Numbers(numbers), value) => {
+                        numbers.push(value.as_scalar().number().unwrap_or(f64::NAN))
+                    }
+                    (Values::Categories(ids, names), Value::Category(name)) => {
+                        ids.push(names.insert_full(name.clone()).0 as u32);
+                    }
+                    (Values::Categories(ids, _), Value::Number(_)) => ids.push(UNDEFINED),
+                }
+            }
+            let is_undefined =
+                |values: &Values| matches!(values, Values::Categories(ids, _) if ids.ends_with(&[UNDEFINED]));
+            undefined.extend(by_slot.iter().position(is_undefined).map(|slot| (at, slot)));
         }
-        Self { by_slot, undefined: undefined.into_iter().collect() }
+        Self { by_slot, undefined }
     }
 
     /// The inputs, of these, on which all of these features are defined.
@@ -47,42 +63,12 @@ pub enum Values {
     /// NaN if undefined.
     Numbers(Vec<f64>),
     /// Positions in the list of names; `UNDEFINED` where undefined.
-    Categories(Vec<u32>, Vec<String>),
+    Categories(Vec<u32>, IndexSet<Arc<str>>),
 }
 
 const UNDEFINED: u32 = u32::MAX;
 
 impl Values {
-    /// The values of the next feature: logged, or computed from the ones in `done`.
-    fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
-        let slot = done.len();
-        let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
-        let logged = table.inputs.iter().map(|input| &*input.values);
-        let rows = logged.enumerate().map(|(input, base)| ColumnRow { base, done, input });
-        match features.all().features()[slot].kind {
-            FeatureKind::Numerical => {
-                let value = |row: ColumnRow<'_>| match derived {
-                    None => row.number(slot),
-                    Some(derived) => derived.number(&row),
-                };
-                Self::Numbers(rows.map(value).collect())
-            }
-            FeatureKind::Categorical => {
-                let mut names: IndexSet<String> = IndexSet::new();
-                let mut intern = |name: &str| {
-                    let known = names.get_index_of(name);
-                    known.unwrap_or_else(|| names.insert_full(name.to_owned()).0) as u32
-                };
-                let id = |row: ColumnRow<'_>| {
-                    let name = derived.map_or_else(|| row.category(slot), |derived| derived.category(&row));
-                    name.map_or(UNDEFINED, &mut intern)
-                };
-                let codes = rows.map(id).collect();
-                Self::Categories(codes, names.into_iter().collect())
-            }
-        }
-    }
-
     /// Whether it is defined on all of these inputs.
     pub fn is_defined(&self, inputs: &[u32]) -> bool {
         !inputs.iter().any(|&input| self.is_undefined(input as usize))
@@ -92,32 +78,6 @@ impl Values {
         match self {
             Self::Numbers(x) => x[input].is_nan(),
             Self::Categories(ids, _) => ids[input] == UNDEFINED,
-        }
-    }
-}
-
-/// A row of logged values and of the values in `done`, so that a derived feature of a derived feature is not computed
-/// again.
-struct ColumnRow<'a> {
-    base: &'a [Value],
-    done: &'a [Values],
-    input: usize,
-}
-
-impl Row for ColumnRow<'_> {
-    fn number(&self, slot: usize) -> f64 {
-        match self.done.get(slot) {
-            _ if slot < self.base.len() => self.base.number(slot),
-            Some(Values::Numbers(x)) => x[self.input],
-            _ => f64::NAN,
-        }
-    }
-
-    fn category(&self, slot: usize) -> Option<&str> {
-        match self.done.get(slot) {
-            _ if slot < self.base.len() => self.base.category(slot),
-            Some(Values::Categories(ids, names)) => names.get(ids[self.input] as usize).map(String::as_str),
-            _ => None,
         }
     }
 }

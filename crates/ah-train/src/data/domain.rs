@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ah_model::expr::{Binary, Comparison, Expr};
 use ah_model::shown::listed;
-use ah_model::{ChoiceId, Error, Features, Precondition, Schema};
+use ah_model::{ChoiceId, Error, Feature, Features, Precondition, Schema};
 use ah_types::Optimization;
 use ah_types::log::Metadata;
 
@@ -23,7 +24,7 @@ pub fn precondition(
     let precondition = condition(optimization, "precondition", text, features.base())?;
     let inputs = table.inputs.len();
     let all = 0..inputs as u32;
-    let outside: Vec<u32> = all.filter(|&i| !precondition.holds(&*table.inputs[i as usize].values)).collect();
+    let outside: Vec<u32> = all.filter(|&i| !precondition.holds(table.values(i))).collect();
     let enough = table::enough(inputs);
     if outside.len() >= enough {
         warnings.push(format!(
@@ -77,4 +78,15 @@ pub fn condition(
 ) -> Result<Precondition, Error> {
     let wrong = |e| Error::Invalid(format!("optimization {:?}: {what}: {e}", optimization.name));
     Precondition::new(text, schema).map_err(wrong)
+}
+
+/// The condition that a feature compares so with a value, such as `m >= 16`.
+pub fn compare(feature: &Feature, comparison: Comparison, value: Expr<String>) -> Expr<String> {
+    Expr::binary(Binary::Compare(comparison), Expr::Feature(feature.name.clone()), value)
+}
+
+/// The condition that all of these hold; `None` without one.
+pub fn all_hold(conditions: impl Iterator<Item = Expr<String>>, logged: &Schema) -> Option<Precondition> {
+    let all = conditions.reduce(|a, b| Expr::binary(Binary::And, a, b))?;
+    Precondition::new(all.to_string(), logged).ok()
 }

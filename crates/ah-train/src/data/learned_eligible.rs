@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ah_model::expr::{Binary, Comparison, Expr};
-use ah_model::{ChoiceId, FeatureKind, Precondition, Schema, Value};
+use ah_model::{ChoiceId, FeatureKind, Precondition, Row, Schema, Value};
 
+use super::domain::{all_hold, compare};
 use super::table::Table;
 
 /// Fewer inputs without a time may be at one end of a feature by chance: of 600 inputs, 3 are with a probability of 1e-7. Each
@@ -44,12 +45,9 @@ pub fn learn(
 pub fn condition(table: &Table, inputs: &[u32], schema: &Schema, choice: ChoiceId) -> Option<Precondition> {
     let (timed, without): (Vec<u32>, Vec<u32>) =
         inputs.iter().partition(|&&input| table.usable(input, choice).is_some());
-    let values = |inputs: &[u32]| -> Vec<&[Value]> {
-        inputs.iter().map(|&input| &*table.inputs[input as usize].values).collect()
-    };
-    let bounds = separate(schema, &values(&timed), values(&without))?;
-    let and = |a, b| Expr::binary(Binary::And, a, b);
-    Precondition::new(bounds.into_iter().reduce(and)?.to_string(), schema).ok()
+    let [timed, without] =
+        [timed, without].map(|inputs| inputs.iter().map(|&input| table.values(input)).collect::<Vec<_>>());
+    all_hold(separate(schema, &timed, without)?.into_iter(), schema)
 }
 
 /// Bounds that hold on all of `timed` and together on none of `without`.
@@ -80,24 +78,23 @@ fn separate<'v>(
 /// without a time lies between: programs often have their limits there.
 fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]) -> Vec<Expr<String>> {
     let feature = &schema.features()[slot];
-    let name = || Expr::Feature(feature.name.clone());
-    let compare = |comparison, value| Expr::binary(Binary::Compare(comparison), name(), value);
+    let bound = |comparison, value| compare(feature, comparison, value);
     if feature.kind == FeatureKind::Categorical {
         let categories = |rows: &[&[Value]]| -> BTreeSet<String> {
-            rows.iter().filter_map(|row| row[slot].as_scalar().category()).map(str::to_owned).collect()
+            rows.iter().filter_map(|row| row.category(slot)).map(str::to_owned).collect()
         };
         let seen = categories(timed);
         let others = categories(without);
         return match Vec::from_iter(&seen)[..] {
-            [only] => vec![compare(Comparison::Eq, Expr::Text(only.clone()))],
-            _ => others.difference(&seen).cloned().map(|x| compare(Comparison::Ne, Expr::Text(x))).collect(),
+            [only] => vec![bound(Comparison::Eq, Expr::Text(only.clone()))],
+            _ => others.difference(&seen).cloned().map(|x| bound(Comparison::Ne, Expr::Text(x))).collect(),
         };
     }
-    let numbers = |rows: &[&[Value]]| -> Option<Vec<f64>> {
-        rows.iter().map(|row| row[slot].as_scalar().number().filter(|x| !x.is_nan())).collect()
-    };
+    let numbers: Vec<f64> = timed.iter().map(|row| row.number(slot)).collect();
     // A condition on a missing value is undefined, so the choice could not run there.
-    let Some(numbers) = numbers(timed) else { return Vec::new() };
+    if numbers.iter().any(|x| x.is_nan()) {
+        return Vec::new();
+    }
     let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let is_aligned = |size: &f64| numbers.iter().all(|x| x % size == 0.0);
@@ -105,7 +102,7 @@ fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]
     let aligned = sizes.take_while(|size| *size > 1.0).find(is_aligned);
     let is_free = |from: f64, to: f64| {
         let is_between = |x: f64| from < x && x < to && aligned.is_none_or(|size| x % size == 0.0);
-        !without.iter().any(|row| row[slot].as_scalar().number().is_some_and(is_between))
+        !without.iter().any(|row| is_between(row.number(slot)))
     };
     let has_power = |x: f64| (1.0..2_f64.powi(52)).contains(&x);
     // Without its mantissa, a number is the power of two at or below it.
@@ -115,10 +112,11 @@ fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]
     let least = if has_power(least) && is_free(below.next_down(), least) { below } else { least };
     let greatest = if has_power(greatest) && is_free(greatest, above.next_up()) { above } else { greatest };
     let multiple = |size: f64| {
-        let remainder = Expr::binary(Binary::Rem, name(), Expr::Number(size));
+        let size = Expr::Number(size);
+        let remainder = Expr::binary(Binary::Rem, Expr::Feature(feature.name.clone()), size);
         Expr::binary(Binary::Compare(Comparison::Eq), remainder, Expr::Number(0.0))
     };
     let sizes = [(Comparison::Ge, least), (Comparison::Le, greatest)];
-    let sizes = sizes.map(|(comparison, bound)| compare(comparison, Expr::Number(bound)));
+    let sizes = sizes.map(|(comparison, size)| bound(comparison, Expr::Number(size)));
     sizes.into_iter().chain(aligned.map(multiple)).collect()
 }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use ah_model::expr::{Binary, Comparison, Expr};
-use ah_model::{Precondition, Schema};
+use ah_model::expr::{Comparison, Expr};
+use ah_model::{Precondition, Row, Schema};
 
+use super::domain::{all_hold, compare};
 use super::table::Table;
 
 /// A number is outside where it is more than this many times beyond the range, and beyond by more than the range of the tenth of
@@ -31,30 +32,27 @@ pub fn within(
 ) -> Option<Precondition> {
     let declared = declared.and_then(|condition| ah_model::expr::parse(&condition.expression).ok());
     let bounds = slots.iter().flat_map(|&slot| bounds(table, inputs, schema, slot));
-    let all = declared.into_iter().chain(bounds).reduce(|a, b| Expr::binary(Binary::And, a, b))?;
-    Precondition::new(all.to_string(), schema).ok()
+    all_hold(declared.into_iter().chain(bounds), schema)
 }
 
 fn bounds(table: &Table, inputs: &[u32], schema: &Schema, slot: usize) -> Vec<Expr<String>> {
     let feature = &schema.features()[slot];
-    let number = |&input: &u32| table.inputs[input as usize].values[slot].as_scalar().number();
-    let numbers: Option<Vec<f64>> =
-        inputs.iter().map(|input| number(input).filter(|x| !x.is_nan())).collect();
-    let Some(mut numbers) = numbers.filter(|numbers| !numbers.is_empty()) else { return Vec::new() };
+    let mut numbers: Vec<f64> = inputs.iter().map(|&input| table.values(input).number(slot)).collect();
+    if numbers.is_empty() || numbers.iter().any(|x| x.is_nan()) {
+        return Vec::new();
+    }
     numbers.sort_by(f64::total_cmp);
     let last = numbers.len() - 1;
     let tenth = numbers.len() / 10;
     let whole = |bound: f64| if feature.integer { bound.floor() } else { bound };
     let least = bound(-numbers[0], -numbers[tenth]).map(|least| -whole(least));
     let greatest = bound(numbers[last], numbers[last - tenth]).map(whole);
-    let compare = |comparison, value: f64| {
-        let name = Expr::Feature(feature.name.clone());
-        Expr::binary(Binary::Compare(comparison), name, Expr::Number(value))
-    };
     // No size is below 1, and no share below 0: a program does not ask about them.
     let least = least.filter(|least| !(0.0..=if feature.integer { 1.0 } else { 0.0 }).contains(least));
     let bounds = [(Comparison::Ge, least), (Comparison::Le, greatest)];
-    bounds.into_iter().filter_map(|(comparison, bound)| Some(compare(comparison, bound?))).collect()
+    let compared =
+        |(comparison, bound): (_, Option<f64>)| Some(compare(feature, comparison, Expr::Number(bound?)));
+    bounds.into_iter().filter_map(compared).collect()
 }
 
 /// The greatest number that is not outside, of two digits, where `greatest` and the number that a tenth of the inputs exceed

@@ -197,6 +197,11 @@ impl Table {
         self.choices.iter().zip(&self.rare).filter(|(_, rare)| **rare).map(|(name, _)| name.as_str())
     }
 
+    /// The values of the logged features of an input, by slot.
+    pub fn values(&self, input: u32) -> &[Value] {
+        &self.inputs[input as usize].values
+    }
+
     /// The measured cells of an input, by choice.
     pub fn cells(&self, input: u32) -> &[Cell] {
         &self.inputs[input as usize].cells

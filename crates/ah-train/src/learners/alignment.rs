@@ -3,6 +3,7 @@
 //! GPUs load 16 bytes at once from aligned rows alone, and Triton compiles a kernel for each of the two kinds. Coefficients of
 //! their own for unaligned inputs overfit (docs/laboratory.md), so each choice has one factor.
 
+use ah_model::Row;
 use ah_model::expr::{Binary, Comparison, Expr};
 use ah_model::math::exp;
 use ah_types::median;
@@ -60,11 +61,6 @@ impl Alignment {
         Some(alignment)
     }
 
-    /// The factor of a choice on an input.
-    pub fn factor(&self, dataset: &Dataset, input: u32, choice: usize) -> f64 {
-        if self.is_aligned(dataset, input) { 1.0 } else { self.factors[choice] }
-    }
-
     /// The factor as an expression over the feature and a parameter of the choice.
     pub fn expression(&self, dataset: &Dataset, parameter: String) -> Expr<String> {
         let size = Expr::Feature(self.feature(dataset).to_owned());
@@ -78,15 +74,11 @@ impl Alignment {
         &dataset.features.base().features()[self.slot].name
     }
 
-    fn is_aligned(&self, dataset: &Dataset, input: u32) -> bool {
-        let size = dataset.table.inputs[input as usize].values[self.slot].as_scalar().number();
-        size.is_some_and(|size| size % ALIGNMENT == 0.0)
-    }
-
     /// The errors on aligned inputs, and those on the others.
     fn split(&self, dataset: &Dataset, errors: &ErrorsOfChoice) -> [Vec<f64>; 2] {
+        let is_aligned = |input: u32| dataset.table.values(input).number(self.slot) % ALIGNMENT == 0.0;
         let (aligned, unaligned): (ErrorsOfChoice, ErrorsOfChoice) =
-            errors.iter().partition(|(input, _)| self.is_aligned(dataset, *input));
+            errors.iter().partition(|(input, _)| is_aligned(*input));
         [aligned, unaligned].map(|errors| errors.into_iter().map(|(_, error)| error).collect())
     }
 }

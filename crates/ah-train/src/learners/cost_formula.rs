@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use ah_joint::cost_fit;
 use ah_model::expr::{Binary, Comparison, Expr, Unary};
-use ah_model::{ChoiceId, CostClass, Costs, FeatureKind, Precondition};
+use ah_model::{ChoiceId, CostClass, Costs, Precondition, Row, Scalar, Value};
 use rayon::prelude::*;
 
 use super::alignment::{Alignment, ErrorsOfChoice, rounded};
 use super::dimensions::{Dimension, dimensions};
-use crate::data::Dataset;
+use crate::data::domain::{all_hold, compare};
+use crate::data::{Dataset, Table};
 
 /// The fewest inputs of a class with coefficients of its own.
 const MIN_CLASS: usize = 30;
@@ -31,14 +32,14 @@ pub fn fit(dataset: &Dataset, inputs: &[u32], with_alignment: bool) -> Option<Co
     if dimensions.is_empty() || all.len() < MIN_TIMES {
         return None;
     }
-    let classes = Classes::new(dataset, &all);
-    let costs = Terms::new(dataset, &dimensions, None).costs(&all, &classes)?;
+    let classes = classes(dataset, &all);
+    let costs = Terms::new(dataset, &dimensions, None)?.costs(&all, &classes)?;
     if !with_alignment {
         return Some(costs);
     }
     let slots = dimensions.iter().map(|dimension| dimension.slot);
     match Alignment::find(dataset, slots, &errors_of_choices(dataset, &costs, &all)) {
-        Some(alignment) => Terms::new(dataset, &dimensions, Some(&alignment)).costs(&all, &classes),
+        Some(alignment) => Terms::new(dataset, &dimensions, Some(&alignment))?.costs(&all, &classes),
         None => Some(costs),
     }
 }
@@ -90,27 +91,23 @@ fn errors_of_choices(dataset: &Dataset, costs: &Costs, inputs: &[u32]) -> Vec<Er
 
 /// The cost of a choice on an input; NaN where it has none.
 pub fn cost(dataset: &Dataset, costs: &Costs, input: u32, choice: ChoiceId) -> f64 {
-    let values = &*dataset.table.inputs[input as usize].values;
+    let values = dataset.table.values(input);
     let logged = dataset.features.base().len();
     costs.class(values).map_or(f64::NAN, |class| costs.cost(&class.rows[choice.index()], values, logged))
 }
 
-/// The terms of a formula.
+/// The terms of a formula, over the inputs of a table.
 struct Terms<'a> {
-    dataset: &'a Dataset,
-    parameters: Vec<String>,
+    table: &'a Table,
+    /// The terms and the names of their parameters, without classes.
+    formula: Costs,
     /// By choice.
-    sizes: Vec<Vec<f64>>,
-    expressions: Vec<String>,
-    /// The dimensions, and by term the positions of its factors among them.
-    dimensions: &'a [Dimension],
-    factors: Vec<Vec<usize>>,
-    /// Multiplies every term.
-    alignment: Option<&'a Alignment>,
+    parameters: Vec<Vec<f64>>,
 }
 
 impl<'a> Terms<'a> {
-    fn new(dataset: &'a Dataset, dimensions: &'a [Dimension], alignment: Option<&'a Alignment>) -> Self {
+    fn new(dataset: &'a Dataset, dimensions: &[Dimension], alignment: Option<&Alignment>) -> Option<Self> {
+        let table = &dataset.table;
         let logged = dataset.features.base();
         // A parameter has no name of a feature.
         let free = |key: &String| {
@@ -124,8 +121,9 @@ impl<'a> Terms<'a> {
         let unaligned = |alignment: &Alignment| free(&format!("{}_unaligned", alignment.feature(dataset)));
         let aligned = alignment.map(|alignment| (unaligned(alignment), &alignment.factors));
         let of_choices: Vec<(String, &Vec<f64>)> = tiled.chain(aligned).collect();
-        let sizes =
-            (0..dataset.table.choices.len()).map(|at| of_choices.iter().map(|(_, of)| of[at]).collect());
+        let parameters = (0..table.choices.len()).map(|at| of_choices.iter().map(|(_, of)| of[at]).collect());
+        let parameters = parameters.collect();
+        let names = of_choices.into_iter().map(|(name, _)| name).collect();
         let padded = |dimension: &Dimension| {
             let x = Expr::Feature(logged.features()[dimension.slot].name.clone());
             let Some((key, _)) = &dimension.tiles else { return x };
@@ -133,45 +131,30 @@ impl<'a> Terms<'a> {
             let tiles = Expr::binary(Binary::Div, x, size.clone());
             Expr::binary(Binary::Mul, Expr::Unary(Unary::Ceil, Box::new(tiles)), size)
         };
-        let factors = factors(dataset, dimensions);
-        let product = |factors: &Vec<usize>| {
+        let product = |factors: Vec<usize>| {
             let factor = alignment.map(|alignment| alignment.expression(dataset, unaligned(alignment)));
             let product = factor.into_iter().chain(factors.iter().map(|&at| padded(&dimensions[at])));
             product.reduce(|a, b| Expr::binary(Binary::Mul, a, b)).unwrap_or(Expr::Number(1.0)).to_string()
         };
-        Self {
-            dataset,
-            sizes: sizes.collect(),
-            parameters: of_choices.into_iter().map(|(name, _)| name).collect(),
-            expressions: factors.iter().map(product).collect(),
-            dimensions,
-            factors,
-            alignment,
-        }
+        let terms = factors(dataset, dimensions).into_iter().map(product).collect();
+        Some(Self { table, formula: Costs::new(logged, names, terms, Vec::new()).ok()?, parameters })
     }
 
     /// The values of the terms of a choice on an input.
     fn row(&self, input: u32, choice: ChoiceId) -> Vec<f64> {
-        let values = &self.dataset.table.inputs[input as usize].values;
-        let padded = |d: &Dimension| {
-            let x = values[d.slot].as_scalar().number().unwrap_or(f64::NAN);
-            let size = d.tiles.as_ref().map_or(1.0, |(_, sizes)| sizes[choice.index()]);
-            (x / size).ceil() * size
-        };
-        let padded: Vec<f64> = self.dimensions.iter().map(padded).collect();
-        let factor = |alignment: &Alignment| alignment.factor(self.dataset, input, choice.index());
-        let factor = self.alignment.map_or(1.0, factor);
-        let product = |factors: &Vec<usize>| factor * factors.iter().map(|&at| padded[at]).product::<f64>();
-        self.factors.iter().map(product).collect()
+        let values = self.table.values(input).iter().map(Value::as_scalar);
+        let parameters = self.parameters[choice.index()].iter().map(|x| Scalar::Number(*x));
+        let row: Vec<Scalar<'_>> = values.chain(parameters).collect();
+        self.formula.terms.iter().map(|term| term.typed.number(&row[..])).collect()
     }
 
     /// Fits the coefficients of each class and choice to the times of these inputs.
-    fn costs(&self, inputs: &[u32], classes: &Classes) -> Option<Costs> {
-        let choices: Vec<ChoiceId> = (0..self.dataset.table.choices.len() as u32).map(ChoiceId).collect();
-        let of_all = self.of_all(inputs)?;
+    fn costs(&self, inputs: &[u32], classes: &[Option<Precondition>]) -> Option<Costs> {
+        let choices: Vec<ChoiceId> = (0..self.table.choices.len() as u32).map(ChoiceId).collect();
+        let (rows, times) = self.timed(inputs, &choices);
+        let of_all = cost_fit::fit(&rows, &times)?;
         let fit = |inputs: &[u32], choice: ChoiceId| {
-            let timed = self.timed(inputs, choice);
-            let (rows, times): (Vec<Vec<f64>>, Vec<f64>) = timed.into_iter().unzip();
+            let (rows, times) = self.timed(inputs, &[choice]);
             (rows.len() >= MIN_TIMES).then(|| cost_fit::fit(&rows, &times)).flatten()
         };
         let everywhere = |&choice: &ChoiceId| {
@@ -181,55 +164,45 @@ impl<'a> Terms<'a> {
             })
         };
         let everywhere: Vec<Vec<f64>> = choices.par_iter().map(everywhere).collect();
-        let class = |condition: &Option<Precondition>| {
-            let own: Vec<u32> = match condition {
-                None if classes.conditions.len() == 1 => Vec::new(),
-                _ => inputs
-                    .iter()
-                    .copied()
-                    .filter(|&input| classes.has(self.dataset, condition, input))
-                    .collect(),
-            };
+        let class_of = |input: u32| {
+            let values = self.table.values(input);
+            classes.iter().position(|when| when.as_ref().is_none_or(|when| when.holds(values)))
+        };
+        let class = |(at, condition): (usize, &Option<Precondition>)| {
+            // A single class has the coefficients of all inputs.
+            let is_own = |input: &u32| classes.len() > 1 && class_of(*input) == Some(at);
+            let own: Vec<u32> = inputs.iter().copied().filter(is_own).collect();
             let row = |&choice: &ChoiceId| {
                 let fitted = fit(&own, choice).unwrap_or_else(|| everywhere[choice.index()].clone());
-                [&self.sizes[choice.index()][..], &fitted.into_iter().map(rounded).collect::<Vec<f64>>()]
-                    .concat()
+                let parameters = self.parameters[choice.index()].iter().copied();
+                parameters.chain(fitted.into_iter().map(rounded)).collect()
             };
             CostClass { condition: condition.clone(), rows: choices.iter().map(row).collect() }
         };
-        let classes = classes.conditions.iter().map(class).collect();
-        let logged = self.dataset.features.base();
-        Costs::new(logged, self.parameters.clone(), self.expressions.clone(), classes).ok()
-    }
-
-    /// The coefficients for all choices together.
-    fn of_all(&self, inputs: &[u32]) -> Option<Vec<f64>> {
-        let choices = (0..self.dataset.table.choices.len() as u32).map(ChoiceId);
-        let timed = choices.flat_map(|choice| self.timed(inputs, choice));
-        let (rows, times): (Vec<Vec<f64>>, Vec<f64>) = timed.unzip();
-        cost_fit::fit(&rows, &times)
+        let classes = classes.iter().enumerate().map(class).collect();
+        Some(Costs { classes, ..self.formula.clone() })
     }
 
     /// The median of the times of a choice over these costs; 1 without times.
     fn scale(&self, inputs: &[u32], choice: ChoiceId, coefficients: &[f64]) -> f64 {
         let cost = |row: &Vec<f64>| row.iter().zip(coefficients).map(|(x, c)| x * c).sum::<f64>();
-        let mut ratios: Vec<f64> =
-            self.timed(inputs, choice).iter().map(|(row, time)| time / cost(row)).collect();
+        let (rows, times) = self.timed(inputs, &[choice]);
+        let mut ratios: Vec<f64> = rows.iter().zip(times).map(|(row, time)| time / cost(row)).collect();
         ratios.sort_by(f64::total_cmp);
         ratios.get(ratios.len() / 2).copied().unwrap_or(1.0)
     }
 
-    /// The terms and the time of each of these inputs that times a choice.
-    fn timed(&self, inputs: &[u32], choice: ChoiceId) -> Vec<(Vec<f64>, f64)> {
-        let time = |&input: &u32| {
-            let cell = self
-                .dataset
-                .table
-                .usable(input, choice)
-                .filter(|cell| cell.is_measured() && cell.time > 0.0)?;
-            Some((self.row(input, choice), cell.time))
+    /// The terms and the times of these choices on those of these inputs that time them.
+    fn timed(&self, inputs: &[u32], choices: &[ChoiceId]) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let of_choice = |&choice: &ChoiceId| {
+            let time = move |&input: &u32| {
+                let cell = self.table.usable(input, choice);
+                let cell = cell.filter(|cell| cell.is_measured() && cell.time > 0.0)?;
+                Some((self.row(input, choice), cell.time))
+            };
+            inputs.iter().filter_map(time)
         };
-        inputs.iter().filter_map(time).collect()
+        choices.iter().flat_map(of_choice).unzip()
     }
 }
 
@@ -251,57 +224,30 @@ fn factors(dataset: &Dataset, dimensions: &[Dimension]) -> Vec<Vec<usize>> {
     (0..1 << dimensions.len()).map(subset).collect()
 }
 
-/// Classes of inputs.
-struct Classes {
-    conditions: Vec<Option<Precondition>>,
-}
-
-impl Classes {
-    /// A class for each combination of categories that occurs often enough.
-    fn new(dataset: &Dataset, inputs: &[u32]) -> Self {
-        let table = &dataset.table;
-        let logged = dataset.features.base();
-        let categories =
-            (0..logged.len()).filter(|&at| logged.features()[at].kind == FeatureKind::Categorical);
-        let categories: Vec<usize> = categories.collect();
-        let feature = |slot: usize| Expr::Feature(logged.features()[slot].name.clone());
-        let of = |input: &u32| {
-            let values = &table.inputs[*input as usize].values;
-            let category = |&slot: &usize| values[slot].as_scalar().category().unwrap_or_default().to_owned();
-            categories.iter().map(category).collect::<Vec<String>>()
-        };
-        let mut counts: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-        inputs.iter().for_each(|input| *counts.entry(of(input)).or_default() += 1);
-        // A category that never changes is no condition.
-        let differs = |at: &usize| {
-            counts.keys().any(|key| Some(&key[*at]) != counts.keys().next().map(|first| &first[*at]))
-        };
-        let varied: Vec<usize> = (0..categories.len()).filter(differs).collect();
-        let condition = |names: &Vec<String>| {
-            let equal = Binary::Compare(Comparison::Eq);
-            let same =
-                |&at: &usize| Expr::binary(equal, feature(categories[at]), Expr::Text(names[at].clone()));
-            let all = varied.iter().map(same).reduce(|a, b| Expr::binary(Binary::And, a, b))?;
-            Precondition::new(all.to_string(), logged).ok()
-        };
-        let often = counts.iter().filter(|(_, count)| **count >= MIN_CLASS);
-        let mut conditions: Vec<Option<Precondition>> =
-            often.filter_map(|(key, _)| condition(key)).map(Some).collect();
-        // The last class has all others.
-        if counts.values().all(|count| *count >= MIN_CLASS) {
-            conditions.pop();
-        }
-        conditions.push(None);
-        Self { conditions }
+/// The conditions of classes of inputs: one for each combination of categories that occurs often enough. The last class has all
+/// others.
+fn classes(dataset: &Dataset, inputs: &[u32]) -> Vec<Option<Precondition>> {
+    let logged = dataset.features.base();
+    let category = |slot: usize, input: u32| dataset.table.values(input).category(slot).unwrap_or_default();
+    // A category that never changes is no condition.
+    let varies =
+        |&slot: &usize| inputs.iter().any(|&input| category(slot, input) != category(slot, inputs[0]));
+    let varied: Vec<usize> = (0..logged.len()).filter(varies).collect();
+    let mut counts: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    for &input in inputs {
+        *counts.entry(varied.iter().map(|&slot| category(slot, input)).collect()).or_default() += 1;
     }
-
-    /// Whether an input is of the class with this condition.
-    fn has(&self, dataset: &Dataset, condition: &Option<Precondition>, input: u32) -> bool {
-        let values = &*dataset.table.inputs[input as usize].values;
-        let holds = |when: &Option<Precondition>| when.as_ref().is_some_and(|when| when.holds(values));
-        match condition {
-            None => !self.conditions.iter().any(holds),
-            when => holds(when),
-        }
+    let condition = |names: &Vec<&str>| {
+        let same = |(&slot, name): (&usize, &&str)| {
+            compare(&logged.features()[slot], Comparison::Eq, Expr::Text((*name).to_owned()))
+        };
+        all_hold(varied.iter().zip(names).map(same), logged)
+    };
+    let often = counts.iter().filter(|(_, count)| **count >= MIN_CLASS);
+    let mut conditions: Vec<_> = often.filter_map(|(names, _)| condition(names)).map(Some).collect();
+    if counts.values().all(|count| *count >= MIN_CLASS) {
+        conditions.pop();
     }
+    conditions.push(None);
+    conditions
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_model::expr::Expr;
-use ah_model::{ChoiceId, DerivedFeature, FieldValue, fields};
+use ah_model::{ChoiceId, DerivedFeature, FieldValue, Row, fields};
 
 use crate::data::Dataset;
 
@@ -28,9 +28,8 @@ pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
     let table = &dataset.table;
     let logged = dataset.features.base().features();
     let is_whole = |&slot: &usize| {
-        let number = |&input: &u32| table.inputs[input as usize].values[slot].as_scalar().number();
-        let mut numbers = inputs.iter().map(number);
-        numbers.all(|x| x.is_some_and(|x| x >= 1.0 && x.fract() == 0.0 && x <= 2_f64.powi(53)))
+        let mut numbers = inputs.iter().map(|&input| table.values(input).number(slot));
+        numbers.all(|x| x >= 1.0 && x.fract() == 0.0 && x <= 2_f64.powi(53))
     };
     let learned = (0..).map(ChoiceId).zip(&table.choices).filter(|(choice, _)| !table.is_rare(*choice));
     let of_choices: Vec<(usize, Vec<(String, FieldValue)>)> =

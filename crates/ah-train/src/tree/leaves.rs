@@ -103,7 +103,7 @@ fn leaf(
         let best = table.inputs[input as usize].best;
         let winners = cells.iter().filter(|cell| cell.time == best).count() as f64;
         let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
-        let values = &*table.inputs[input as usize].values;
+        let values = table.values(input);
         let can_run = |choice| eligible.get(&choice).is_none_or(|condition| condition.holds(values));
         // An estimate is no evidence, and neither is a time where the choice is never taken.
         for cell in cells.iter().filter(|cell| cell.is_measured() && can_run(cell.choice)) {
@@ -126,7 +126,7 @@ fn leaf(
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
         let offered = eligible.get(&choice).map_or(own.len(), |condition| {
-            let values = |input: u32| &*table.inputs[input as usize].values;
+            let values = |input: u32| table.values(input);
             own.iter().filter(|&&input| condition.holds(values(input))).count()
         });
         let timed = timed[choice.index()];

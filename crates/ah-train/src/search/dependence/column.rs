@@ -57,7 +57,7 @@ impl Column {
     }
 
     fn of_feature(dataset: &Dataset, slot: usize, feature: &Feature) -> Self {
-        let value = |&input: &u32| match dataset.table.inputs[input as usize].values[slot].as_scalar() {
+        let value = |&input: &u32| match dataset.table.values(input)[slot].as_scalar() {
             Scalar::Number(x) if x.is_finite() => x + 0.0,
             Scalar::Number(_) => 0.0,
             Scalar::Bool(truth) => f64::from(u8::from(truth)),

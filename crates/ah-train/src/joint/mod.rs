@@ -24,9 +24,8 @@ const LEAST_TIMED: f64 = 3.0;
 /// Whether a portfolio replaces all choices: there are many, and a missing time means that it was not measured. A choice
 /// without fields may be missing because it cannot run.
 pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
-    let is_dense = || timed_share(table, inputs) >= 1.0 - SPARSE;
-    table.choices.len() > MAX_CHOICES_WITHOUT_MODEL
-        && (is_dense() || ah_joint::have_fields(&table.choices) && is_sampled(table, inputs))
+    let is_many = table.choices.len() > MAX_CHOICES_WITHOUT_MODEL;
+    is_many && timed_share(table, inputs) >= 1.0 - SPARSE || sparsely_timed(table, inputs).is_some()
 }
 
 /// The share of the cells of these inputs that were measured, where a joint model must complete the table: inputs time too

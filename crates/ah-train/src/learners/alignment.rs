@@ -20,8 +20,8 @@ const MIN_TIMES: usize = 4;
 /// A feature whose alignment matters.
 #[derive(Clone, Debug)]
 pub struct Alignment {
-    /// The slot of the logged feature.
-    slot: usize,
+    /// The name of the logged feature.
+    pub feature: String,
     /// By choice, how many times as long an unaligned input takes.
     pub factors: Vec<f64>,
 }
@@ -41,45 +41,35 @@ impl Alignment {
         let plain =
             |errors: &ErrorsOfChoice| spread(&errors.iter().map(|(_, error)| *error).collect::<Vec<f64>>());
         let all: f64 = errors.iter().map(plain).sum();
-        let split = |slot: usize| {
-            let alignment = Self { slot, factors: Vec::new() };
-            let split: Vec<[Vec<f64>; 2]> =
-                errors.iter().map(|errors| alignment.split(dataset, errors)).collect();
-            let left: f64 = split.iter().flatten().map(|errors| spread(errors)).sum();
-            (left, alignment, split)
+        // By choice, the errors on aligned inputs, and those on the others.
+        let split = |slot: usize| -> Vec<[Vec<f64>; 2]> {
+            let is_aligned = |input: u32| dataset.table.values(input).number(slot) % ALIGNMENT == 0.0;
+            let of = |errors: &ErrorsOfChoice, aligned: bool| {
+                let part = errors.iter().filter(|(input, _)| is_aligned(*input) == aligned);
+                part.map(|(_, error)| *error).collect()
+            };
+            errors.iter().map(|errors| [true, false].map(|aligned| of(errors, aligned))).collect()
         };
-        let best = slots.map(split).min_by(|(a, ..), (b, ..)| a.total_cmp(b));
-        let (_, mut alignment, split) = best.filter(|(left, ..)| *left <= MOST_LEFT * all)?;
+        let left = |slot: &usize| split(*slot).iter().flatten().map(|errors| spread(errors)).sum::<f64>();
+        let slot =
+            slots.min_by(|a, b| left(a).total_cmp(&left(b))).filter(|slot| left(slot) <= MOST_LEFT * all)?;
         let change = |[aligned, unaligned]: &[Vec<f64>; 2]| {
             let is_enough = aligned.len().min(unaligned.len()) >= MIN_TIMES;
             is_enough.then(|| Some(median(unaligned)? - median(aligned)?)).flatten()
         };
-        let changes: Vec<Option<f64>> = split.iter().map(change).collect();
+        let changes: Vec<Option<f64>> = split(slot).iter().map(change).collect();
         // A choice with few times has the usual factor.
         let usual = median(&changes.iter().copied().flatten().collect::<Vec<f64>>())?;
-        alignment.factors = changes.iter().map(|change| rounded(exp(change.unwrap_or(usual)))).collect();
-        Some(alignment)
+        let factors = changes.iter().map(|change| rounded(exp(change.unwrap_or(usual)))).collect();
+        Some(Self { feature: dataset.features.base().features()[slot].name.clone(), factors })
     }
 
     /// The factor as an expression over the feature and a parameter of the choice.
-    pub fn expression(&self, dataset: &Dataset, parameter: String) -> Expr<String> {
-        let size = Expr::Feature(self.feature(dataset).to_owned());
+    pub fn expression(&self, parameter: String) -> Expr<String> {
+        let size = Expr::Feature(self.feature.clone());
         let rest = Expr::binary(Binary::Rem, size, Expr::Number(ALIGNMENT));
         let is_aligned = Expr::binary(Binary::Compare(Comparison::Eq), rest, Expr::Number(0.0));
         Expr::If(Box::new(is_aligned), Box::new(Expr::Number(1.0)), Box::new(Expr::Feature(parameter)))
-    }
-
-    /// The name of the feature.
-    pub fn feature<'a>(&self, dataset: &'a Dataset) -> &'a str {
-        &dataset.features.base().features()[self.slot].name
-    }
-
-    /// The errors on aligned inputs, and those on the others.
-    fn split(&self, dataset: &Dataset, errors: &ErrorsOfChoice) -> [Vec<f64>; 2] {
-        let is_aligned = |input: u32| dataset.table.values(input).number(self.slot) % ALIGNMENT == 0.0;
-        let (aligned, unaligned): (ErrorsOfChoice, ErrorsOfChoice) =
-            errors.iter().partition(|(input, _)| is_aligned(*input));
-        [aligned, unaligned].map(|errors| errors.into_iter().map(|(_, error)| error).collect())
     }
 }
 

@@ -118,11 +118,11 @@ impl<'a> Terms<'a> {
             name
         };
         let tiled = dimensions.iter().filter_map(|d| d.tiles.as_ref()).map(|(key, sizes)| (free(key), sizes));
-        let unaligned = |alignment: &Alignment| free(&format!("{}_unaligned", alignment.feature(dataset)));
+        let unaligned = |alignment: &Alignment| free(&format!("{}_unaligned", alignment.feature));
         let aligned = alignment.map(|alignment| (unaligned(alignment), &alignment.factors));
         let of_choices: Vec<(String, &Vec<f64>)> = tiled.chain(aligned).collect();
-        let parameters = (0..table.choices.len()).map(|at| of_choices.iter().map(|(_, of)| of[at]).collect());
-        let parameters = parameters.collect();
+        let of_choice = |at: usize| of_choices.iter().map(|(_, of)| of[at]).collect();
+        let parameters = (0..table.choices.len()).map(of_choice).collect();
         let names = of_choices.into_iter().map(|(name, _)| name).collect();
         let padded = |dimension: &Dimension| {
             let x = Expr::Feature(logged.features()[dimension.slot].name.clone());
@@ -132,7 +132,7 @@ impl<'a> Terms<'a> {
             Expr::binary(Binary::Mul, Expr::Unary(Unary::Ceil, Box::new(tiles)), size)
         };
         let product = |factors: Vec<usize>| {
-            let factor = alignment.map(|alignment| alignment.expression(dataset, unaligned(alignment)));
+            let factor = alignment.map(|alignment| alignment.expression(unaligned(alignment)));
             let product = factor.into_iter().chain(factors.iter().map(|&at| padded(&dimensions[at])));
             product.reduce(|a, b| Expr::binary(Binary::Mul, a, b)).unwrap_or(Expr::Number(1.0)).to_string()
         };

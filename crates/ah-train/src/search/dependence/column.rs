@@ -8,7 +8,6 @@ use ah_model::math::ln;
 use ah_model::{DEVICE_FEATURES, Feature, FeatureKind, Scalar};
 use ah_types::random::mix;
 
-use super::groups::{LEAST_SHARE, sizes_of};
 use crate::data::Dataset;
 
 /// An entity has a column of at least this many values. Convolutions have four pairs of strides, which are factors.
@@ -183,20 +182,4 @@ pub(super) fn most_varied(columns: &[Column], is_kept: impl Fn(&Column) -> bool)
     kept.sort_by_key(|column| Reverse(column.distinct));
     kept.truncate(MOST_COMBINED);
     kept
-}
-
-/// The columns whose values mostly recur, without those that follow another.
-pub(super) fn recurring(all: &[Column]) -> Vec<&Column> {
-    let mut columns: Vec<&Column> = Vec::new();
-    let recurs = |column: &&Column| {
-        column.distinct < column.most && sizes_of(&column.codes).with_fellow >= LEAST_SHARE
-    };
-    for column in all.iter().filter(recurs) {
-        // `bytes = 2 * n` says what `n` says.
-        if !columns.iter().any(|other| column.follows(other)) {
-            columns.retain(|other| !other.follows(column));
-            columns.push(column);
-        }
-    }
-    columns
 }

@@ -7,7 +7,7 @@ use ah_types::random::mix;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::groups::sizes_of;
+use super::groups::Candidate;
 use crate::data::split;
 use crate::data::{COST_ONE, Costs, Dataset, FitRows, RankedFeatures};
 use crate::learners::CostTree;
@@ -49,10 +49,10 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    pub(super) fn new(dataset: &Dataset, costs: &Costs, all: &[u64], seed: u64) -> Self {
+    pub(super) fn new(dataset: &Dataset, costs: &Costs, candidate: &Candidate, seed: u64) -> Self {
         let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
         let mut rows: Vec<(u32, u64)> = Vec::new();
-        for (&input, &key) in dataset.usable.iter().zip(all) {
+        for (&input, &key) in dataset.usable.iter().zip(&candidate.keys) {
             let size = sizes.entry(key).or_default();
             *size += 1;
             if *size <= MOST_FELLOWS {
@@ -65,7 +65,7 @@ impl Evidence {
         let (inputs, keys): (Vec<u32>, Vec<u64>) = rows.into_iter().unzip();
         let judged = |by: &[String]| common(&errors(dataset, costs, &inputs, by, seed), &keys);
         let [common, square] = judged(&keys.iter().map(u64::to_string).collect::<Vec<_>>());
-        let independent = sizes_of(all).independent(common);
+        let independent = candidate.sizes.independent(common);
         let [_, by_input] = judged(&dataset.keys(SplitBy::Input, &inputs));
         Self { common, square, by_input, independent }
     }

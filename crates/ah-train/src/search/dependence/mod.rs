@@ -25,10 +25,10 @@ mod stretches;
 use ah_model::DerivedFeature;
 use ah_model::expr::Binary;
 
-use by_columns::{entity, in_common, sets};
-use column::{Column, MANY_VALUES, columns, combined, recurring};
+use by_columns::{entity, in_common, recurring, sets};
+use column::{Column, MANY_VALUES, columns, combined};
 use evidence::{COMMON, COMMON_OF_RATIOS, Evidence};
-use groups::{Candidate, MANY_GROUPS, sizes_of};
+use groups::{Candidate, MANY_GROUPS};
 use nearness::{measured_again, near};
 use stretches::stretches;
 
@@ -54,48 +54,43 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
     let columns = columns(dataset);
     let ratios = combined(&columns, Binary::Div);
     let mut factor = None;
-    let mut counted = |candidate: Candidate, dataset: &Dataset, least: f64| {
-        let evidence = Evidence::new(dataset, &costs, &candidate.keys, seed);
-        match &candidate.shared {
-            _ if !evidence.counts(least) => None,
-            Shared::Columns(names) if names.len() == 1 && evidence.independent < MANY_GROUPS as f64 => {
-                factor = columns.iter().find(|column| column.name == names[0]);
-                None
-            }
-            _ => Some((evidence, candidate)),
-        }
-    };
     // Trees see the ratios too: along a run of one ratio the numbers go through all of their range.
     let mut by_errors = |candidates: Vec<Candidate>, ratios: &[&Column]| {
-        if candidates.is_empty() {
-            return None;
-        }
-        let derived = |name: &String| DerivedFeature { name: name.clone(), expression: name.clone() };
-        let further = || ratios.iter().map(|ratio| derived(&ratio.name)).collect();
-        let divided = (!ratios.is_empty()).then(|| dataset.clone().with_derived(further()));
+        let derived =
+            |ratio: &&Column| DerivedFeature { name: ratio.name.clone(), expression: ratio.name.clone() };
+        let seen = dataset.clone().with_derived(ratios.iter().map(derived).collect());
         let least = if ratios.is_empty() { COMMON } else { COMMON_OF_RATIOS };
-        let seen = divided.as_ref().unwrap_or(dataset);
+        let counted = |candidate: Candidate| {
+            let evidence = Evidence::new(&seen, &costs, &candidate, seed);
+            match &candidate.shared {
+                _ if !evidence.counts(least) => None,
+                Shared::Columns(names) if names.len() == 1 && evidence.independent < MANY_GROUPS as f64 => {
+                    factor = columns.iter().find(|column| column.name == names[0]);
+                    None
+                }
+                _ => Some((evidence, candidate)),
+            }
+        };
         let coarser = |finer: (Evidence, Candidate), next: (Evidence, Candidate)| {
             if next.0.square > MORE_BY_COARSER * finer.0.square { next } else { finer }
         };
-        let found = candidates.into_iter().filter_map(|candidate| counted(candidate, seen, least));
-        found.reduce(coarser).map(|(evidence, candidate)| (evidence.independent, candidate))
+        let found = candidates.into_iter().filter_map(counted).reduce(coarser);
+        found.map(|(evidence, candidate)| Candidate { independent: evidence.independent, ..candidate })
     };
     let [of_features, of_ratios] = [&columns, &ratios].map(|columns| recurring(columns));
     let all_ratios: Vec<&Column> = ratios.iter().collect();
     let others = columns.iter().filter(|column| !column.is_positive() && !ratios.is_empty());
     let named = entity(&of_features).or_else(|| in_common(&columns));
-    let clusters = if named.is_none() { measured_again(&columns) } else { Vec::new() };
-    let things = clusters.first().map(|found| (sizes_of(&found.keys).independent(1.0), found.clone()));
-    let by_errors = by_errors(clusters.into_iter().skip(1).collect(), &[])
+    let mut clusters = named.is_none().then(|| measured_again(&columns)).into_iter().flatten();
+    let things = clusters.next();
+    let by_errors = by_errors(clusters.collect(), &[])
         .or_else(|| by_errors(sets(of_features.clone(), columns.len() == 1), &[]))
         .or_else(|| by_errors(sets(of_ratios.clone(), false), &of_ratios))
         .or_else(|| by_errors(Vec::from_iter(near(columns.iter().collect(), 2)), &[]))
         .or_else(|| by_errors(Vec::from_iter(near(ratios.iter().chain(others).collect(), 1)), &all_ratios));
     let by_time = stretches(dataset, &costs, &columns, seed);
     let found = named.into_iter().chain(things).chain(by_errors).chain(by_time);
-    let fewest = found.min_by(|a, b| a.0.total_cmp(&b.0));
-    let groups = fewest.map(|(_, Candidate { keys, shared })| {
+    let groups = Candidate::fewest(found).map(|Candidate { keys, shared, .. }| {
         let mut of_table = vec![u64::MAX; dataset.table.inputs.len()];
         dataset.usable.iter().zip(keys).for_each(|(&input, key)| of_table[input as usize] = key);
         Groups { keys: of_table.into(), shared }
@@ -114,6 +109,7 @@ pub fn find(dataset: &Dataset, seed: u64) -> Dependence {
 mod tests {
     use std::fmt::Write as _;
 
+    use super::groups::sizes_of;
     use super::*;
     use crate::params::Params;
 

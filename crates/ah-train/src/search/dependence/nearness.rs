@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use ah_types::random::{fraction, mix};
 use rayon::prelude::*;
 
-use super::by_columns::row_keys;
 use super::clusters::{clusters, in_ranges};
 use super::column::{Column, most_varied};
-use super::groups::{Candidate, LEAST_SHARE, MANY_GROUPS, MOST_OF_ONE, MOST_OF_SHUFFLED, sizes_of};
+use super::groups::{Candidate, MANY_GROUPS, MOST_OF_ONE, MOST_OF_SHUFFLED, codes, sizes_of};
 use crate::data::Shared;
 
 /// Nearness is computed for at most this many inputs.
@@ -46,19 +45,18 @@ pub(super) fn measured_again(columns: &[Column]) -> Vec<Candidate> {
     }
     let rated = |set: Vec<&Column>| {
         let inputs = set[0].codes.len();
-        let own = sizes_of(&row_keys(&set, |column, row| column.codes[row])).groups as f64;
+        let own = sizes_of(&codes(&set)).groups as f64;
         if inputs > MOST_NEAR || own < OWN_VALUES * inputs as f64 {
             return None;
         }
         let values = set.iter().map(|column| in_ranges(column.values.clone())).collect::<Option<Vec<_>>>()?;
         let mut rated = beside(&values, &rearranged(&values), &REACHES);
-        rated.retain(|(_, Candidate { keys, .. })| {
-            sizes_of(keys).groups * LEAST_INPUTS <= inputs
-                && values.iter().all(|x| extent(x, keys) <= MOST_EXTENT)
+        rated.retain(|(_, Candidate { keys, sizes, .. })| {
+            sizes.groups * LEAST_INPUTS <= inputs && values.iter().all(|x| extent(x, keys) <= MOST_EXTENT)
         });
         let share = rated.iter().map(|(share, _)| *share).min_by(f64::total_cmp)?;
         rated.drain(..rated.iter().position(|(other, _)| *other == share)?);
-        let is_factor = set.len() == 1 && sizes_of(&rated[0].1.keys).groups < MANY_GROUPS;
+        let is_factor = set.len() == 1 && rated[0].1.sizes.groups < MANY_GROUPS;
         (share <= MOST_OF_REARRANGED[set.len() - 1] && !is_factor).then_some((share, rated))
     };
     let found: Vec<_> = sets.into_par_iter().filter_map(rated).collect();
@@ -126,13 +124,10 @@ pub(super) fn near(mut columns: Vec<&Column>, fewest: usize) -> Option<Candidate
 /// The clusters at each reach, with their number as a share of those of a reference.
 fn beside(columns: &[Vec<f64>], reference: &[Vec<f64>], reaches: &[f64]) -> Vec<(f64, Candidate)> {
     let at = |&reach: &f64| {
-        let keys = clusters(columns, reach);
-        let sizes = sizes_of(&keys);
-        if sizes.with_fellow < LEAST_SHARE || sizes.largest > MOST_OF_ONE {
-            return None;
-        }
-        let share = sizes.groups as f64 / sizes_of(&clusters(reference, reach)).groups as f64;
-        Some((share, Candidate { keys, shared: Shared::Nearness }))
+        let candidate = Candidate::new(clusters(columns, reach), Shared::Nearness);
+        let groups = candidate.sizes.groups as f64;
+        let are_apart = candidate.sizes.recur() && candidate.sizes.largest <= MOST_OF_ONE;
+        are_apart.then(|| (groups / sizes_of(&clusters(reference, reach)).groups as f64, candidate))
     };
     reaches.par_iter().filter_map(at).collect()
 }

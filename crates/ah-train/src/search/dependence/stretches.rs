@@ -21,7 +21,7 @@ pub(super) fn stretches(
     costs: &Costs,
     columns: &[Column],
     seed: u64,
-) -> Option<(f64, Candidate)> {
+) -> Option<Candidate> {
     let mut order: Vec<usize> = (0..dataset.usable.len()).collect();
     order.sort_by_key(|&row| dataset.table.inputs[dataset.usable[row] as usize].position);
     if columns.iter().any(|column| next_correlation(&column.codes, &order).abs() > SORTED) {
@@ -45,7 +45,7 @@ pub(super) fn stretches(
     let length = (count / independent).ceil() as u64;
     let mut keys = vec![0; order.len()];
     order.iter().zip(0..).for_each(|(&row, at)| keys[row] = at / length);
-    Some((independent, Candidate { keys, shared: Shared::Stretch }))
+    Some(Candidate { independent, ..Candidate::new(keys, Shared::Stretch) })
 }
 
 /// The correlation of a column with its next value along the log.

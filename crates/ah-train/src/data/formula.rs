@@ -1,6 +1,7 @@
 //! Formulas over logged features that may become derived features.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use ah_model::DerivedFeature;
 
@@ -28,16 +29,10 @@ pub enum Formula {
 impl Formula {
     /// The quotient of two products, with common factors cancelled. A quotient and its
     /// inverse split alike, so only one of them is returned.
-    pub fn ratio(over: &[u16], under: &[u16]) -> Self {
-        let mut over = sorted(over);
-        let mut under = sorted(under);
-        over.retain(|slot| match under.iter().position(|u| u == slot) {
-            Some(at) => {
-                under.remove(at);
-                false
-            }
-            None => true,
-        });
+    pub fn ratio(mut over: Vec<u16>, mut under: Vec<u16>) -> Self {
+        over.sort_unstable();
+        under.sort_unstable();
+        over.retain(|slot| under.iter().position(|u| u == slot).map(|at| under.remove(at)).is_none());
         if (over.len(), &under) < (under.len(), &over) {
             std::mem::swap(&mut over, &mut under);
         }
@@ -47,10 +42,7 @@ impl Formula {
     /// The derived feature of this formula. `names` are the features' names by slot, as the
     /// expression language writes them.
     pub fn derived(&self, names: &[String]) -> DerivedFeature {
-        let expression = self.text(names);
-        // A name in backquotes may hold spaces; without them it could become another's.
-        let name = if expression.contains('`') { expression.clone() } else { expression.replace(' ', "") };
-        DerivedFeature { name, expression }
+        named(self.text(names))
     }
 
     /// The number of features, numbers and functions that people read.
@@ -96,6 +88,13 @@ impl Formula {
     }
 }
 
+/// The derived feature of an expression, which is its name.
+pub fn named(expression: String) -> DerivedFeature {
+    // A name in backquotes may hold spaces; without them it could become another's.
+    let name = if expression.contains('`') { expression.clone() } else { expression.replace(' ', "") };
+    DerivedFeature { name, expression }
+}
+
 /// The parts of formulas.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
@@ -120,8 +119,8 @@ impl Vocabulary {
             formulas.insert(zero_bits([product(&[a])]));
             for &b in &self.whole[i + 1..] {
                 formulas.extend([
-                    Formula::ratio(&[a, b], &[]),
-                    Formula::ratio(&[a], &[b]),
+                    Formula::ratio(vec![a, b], Vec::new()),
+                    Formula::ratio(vec![a], vec![b]),
                     Formula::Min(a, b),
                     Formula::Max(a, b),
                     Formula::Harmonic(vec![a, b]),
@@ -162,24 +161,15 @@ impl Vocabulary {
     }
 
     /// The product of these features with one or two of them in tiles.
-    fn tiles(&self, factors: &[u16]) -> Vec<Formula> {
-        let mut all = Vec::new();
-        let whole: Vec<(u16, u32)> = factors.iter().map(|&slot| (slot, 1)).collect();
-        for first in 0..factors.len() {
-            for &size in &self.sizes {
-                let mut tiles = whole.clone();
-                tiles[first].1 = size;
-                all.push(Formula::Tiles(tiles.clone()));
-                for second in first + 1..factors.len() {
-                    for &size in &self.sizes {
-                        let mut tiles = tiles.clone();
-                        tiles[second].1 = size;
-                        all.push(Formula::Tiles(tiles));
-                    }
-                }
-            }
+    fn tiles(&self, factors: &[u16]) -> impl Iterator<Item = Formula> {
+        let mut all: Vec<Vec<(u16, u32)>> = vec![Vec::new()];
+        for &slot in factors {
+            let sizes = || iter::once(1).chain(self.sizes.iter().copied());
+            let with = |before: Vec<_>| sizes().map(move |size| [&before[..], &[(slot, size)]].concat());
+            all = all.into_iter().flat_map(with).collect();
         }
-        all
+        let tiled = |factors: &Vec<(u16, u32)>| factors.iter().filter(|(_, size)| *size > 1).count();
+        all.into_iter().filter(move |factors| (1..=2).contains(&tiled(factors))).map(Formula::Tiles)
     }
 
     /// The least of these numbers' zero bits and those of another formula or feature.
@@ -199,7 +189,7 @@ impl Vocabulary {
 fn quotients(first: &Formula, second: &Formula) -> Vec<Formula> {
     let (Formula::Ratio(a, b), Formula::Ratio(c, d)) = (first, second) else { return Vec::new() };
     let join = |x: &[u16], y: &[u16]| [x, y].concat();
-    let both = [Formula::ratio(&join(a, c), &join(b, d)), Formula::ratio(&join(a, d), &join(b, c))];
+    let both = [Formula::ratio(join(a, c), join(b, d)), Formula::ratio(join(a, d), join(b, c))];
     let simple = |formula: &Formula| {
         let Formula::Ratio(over, under) = formula else { return false };
         let power = |slots: &[u16]| slots.windows(2).any(|pair| pair[0] == pair[1]);
@@ -217,12 +207,6 @@ fn zero_bits<const N: usize>(numbers: [Formula; N]) -> Formula {
     Formula::ZeroBits(numbers.into())
 }
 
-fn sorted(slots: &[u16]) -> Vec<u16> {
-    let mut slots = slots.to_vec();
-    slots.sort_unstable();
-    slots
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +217,7 @@ mod tests {
 
     #[test]
     fn ratios_cancel_and_do_not_stand_upside_down() {
-        let text = |over: &[u16], under: &[u16]| Formula::ratio(over, under).text(&names());
+        let text = |over: &[u16], under: &[u16]| Formula::ratio(over.to_vec(), under.to_vec()).text(&names());
         assert_eq!(text(&[1, 0], &[]), "m * n");
         assert_eq!(text(&[0, 1], &[1, 2]), "m / k");
         assert_eq!(text(&[2], &[0]), text(&[0], &[2]));

@@ -6,6 +6,7 @@ use ah_model::expr::Expr;
 use ah_model::{ChoiceId, DerivedFeature, FieldValue, Row, fields};
 
 use crate::data::Dataset;
+use crate::data::formula::named;
 
 /// The most features in products.
 const MAX_DIMENSIONS: usize = 4;
@@ -64,12 +65,7 @@ pub fn padding(dataset: &Dataset, inputs: &[u32]) -> Vec<DerivedFeature> {
         let sizes = dimension.tiles.map(|(_, sizes)| sizes).unwrap_or_default();
         let sizes: BTreeSet<u64> =
             sizes.into_iter().map(|size| size as u64).filter(|size| *size > 1).collect();
-        sizes.into_iter().map(move |size| {
-            let expression = format!("ceil({name} / {size}) * {size} / {name}");
-            let name =
-                if expression.contains('`') { expression.clone() } else { expression.replace(' ', "") };
-            DerivedFeature { name, expression }
-        })
+        sizes.into_iter().map(move |size| named(format!("ceil({name} / {size}) * {size} / {name}")))
     };
     dimensions(dataset, inputs).into_iter().flat_map(waste).collect()
 }

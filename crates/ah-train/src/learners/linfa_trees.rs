@@ -55,7 +55,8 @@ impl LinfaTrees {
                 continue;
             }
             let rows = FitRows { columns: rows.columns, inputs: &inputs };
-            let class = |&input: &u32| winner(input).map_or(usize::MAX, ChoiceId::index);
+            // Inputs without a winner are the class 0.
+            let class = |&input: &u32| winner(input).map_or(0, |choice| choice.index() + 1);
             let classes: Vec<usize> = inputs.iter().map(class).collect();
             let Some(impurity) = self.impurity_of_best_split(&rows, &classes) else { continue };
             let Some((column, left, right)) = self.first_split_within(&rows, &classes, impurity) else {
@@ -91,16 +92,15 @@ impl LinfaTrees {
         if decrease <= 0.0 {
             return None;
         }
-        let mut sides = [Counts::default(), Counts::default()];
-        let mut whole = Counts::default();
+        let mut whole = no_rows(classes);
+        let mut sides = [no_rows(classes), no_rows(classes)];
         for (&input, &class) in rows.inputs.iter().zip(classes) {
-            let right = f64::from(columns[column].codes[input as usize]) > value;
-            sides[usize::from(right)].add(class, 1);
-            whole.add(class, 1);
+            let is_right = f64::from(columns[column].codes[input as usize]) > value;
+            whole[class] += 1.0;
+            sides[usize::from(is_right)][class] += 1.0;
         }
-        let impurity = impurity_of(&sides[0], &sides[1]);
-        let decrease = impurity_of(&whole, &Counts::default()) - impurity;
-        (decrease >= MIN_IMPURITY_DECREASE).then_some(impurity)
+        let impurity = impurity_of(&sides);
+        (impurity_of(&[whole]) - impurity >= MIN_IMPURITY_DECREASE).then_some(impurity)
     }
 
     /// The column and the neighbouring codes of the first split, by (column, code), that has
@@ -115,14 +115,13 @@ impl LinfaTrees {
             let mut sorted: Vec<(u16, usize)> =
                 rows.inputs.iter().zip(classes).map(|(&i, &class)| (c.codes[i as usize], class)).collect();
             sorted.sort_unstable();
-            let mut left = Counts::default();
-            let mut right = Counts::default();
-            sorted.iter().for_each(|&(_, class)| right.add(class, 1));
-            for pair in sorted.windows(2) {
-                left.add(pair[0].1, 1);
-                right.add(pair[0].1, -1);
-                let allowed = left.total.min(right.total) >= self.min_samples_leaf as i64;
-                if pair[0].0 < pair[1].0 && allowed && impurity_of(&left, &right) <= impurity + ROUNDING {
+            let mut sides = [no_rows(classes), no_rows(classes)];
+            classes.iter().for_each(|&class| sides[1][class] += 1.0);
+            for (on_left, pair) in (1..).zip(sorted.windows(2)) {
+                sides[0][pair[0].1] += 1.0;
+                sides[1][pair[0].1] -= 1.0;
+                let allowed = on_left.min(sorted.len() - on_left) >= self.min_samples_leaf;
+                if pair[0].0 < pair[1].0 && allowed && impurity_of(&sides) <= impurity + ROUNDING {
                     return Some((column, pair[0].0, pair[1].0));
                 }
             }
@@ -137,34 +136,19 @@ impl Learner for LinfaTrees {
     }
 }
 
-/// The mean Gini impurity of two sides, weighted by their rows.
-fn impurity_of(left: &Counts, right: &Counts) -> f64 {
-    let rows = |counts: &Counts| counts.total as f64;
+/// By class a number of rows, 0.
+fn no_rows(classes: &[usize]) -> Vec<f64> {
+    vec![0.0; classes.iter().max().map_or(0, |greatest| greatest + 1)]
+}
+
+/// The mean Gini impurity of the sides of a split, weighted by their rows. A side is the number of rows of each class.
+fn impurity_of(sides: &[Vec<f64>]) -> f64 {
     // n * (1 - sum of (count / n)²)
-    let side = |counts: &Counts| {
-        let squares: f64 = counts.by_class.iter().map(|&count| (count as f64).powi(2)).sum();
-        rows(counts) - squares / rows(counts).max(1.0)
+    let side = |counts: &Vec<f64>| {
+        let rows: f64 = counts.iter().sum();
+        rows - counts.iter().map(|count| count.powi(2)).sum::<f64>() / rows.max(1.0)
     };
-    (side(left) + side(right)) / (rows(left) + rows(right))
-}
-
-/// Numbers of rows by class.
-#[derive(Default)]
-struct Counts {
-    by_class: Vec<i64>,
-    total: i64,
-}
-
-impl Counts {
-    fn add(&mut self, class: usize, rows: i64) {
-        // Inputs without a winner (`usize::MAX`) are the class 0.
-        let class = class.wrapping_add(1);
-        if self.by_class.len() <= class {
-            self.by_class.resize(class + 1, 0);
-        }
-        self.by_class[class] += rows;
-        self.total += rows;
-    }
+    sides.iter().map(side).sum::<f64>() / sides.iter().flatten().sum::<f64>()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_model::shown::{listed, quoted};
-use ah_model::{Error, Features};
+use ah_model::{ChoiceId, Error, Features};
 
 use super::table::Table;
 
@@ -50,14 +50,12 @@ pub fn compared(table: &Table, usable: &mut Vec<u32>, warnings: &mut Vec<String>
     if alone * 2 <= all || table.choices.len() < 2 {
         return Ok(());
     }
-    let mut lone = usable
-        .iter()
-        .map(|&input| table.cells(input))
-        .filter(|cells| cells.len() == 1)
-        .map(|cells| cells[0].choice);
-    let first = lone.next();
-    let is_one_choice = lone.all(|choice| Some(choice) == first);
-    if is_one_choice && compared.len() >= MIN_INPUTS {
+    let lone_choice = |&input: &u32| match table.cells(input) {
+        [only] => Some(only.choice),
+        _ => None,
+    };
+    let lone: BTreeSet<ChoiceId> = usable.iter().filter_map(lone_choice).collect();
+    if lone.len() == 1 && compared.len() >= MIN_INPUTS {
         return Ok(());
     }
     let what = format!("{alone} of {all} inputs have the time of one choice");

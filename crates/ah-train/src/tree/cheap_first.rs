@@ -35,56 +35,48 @@ pub fn cheap_first(
     // By row: what the old tree costs now, and behind one more comparison.
     let old = |&input: &u32| {
         let node = rows.columns.leaf(&fitted.tree, input);
-        let (weight, cost) =
-            (f64::from(costs.weight(input)), f64::from(fitted.scores.cost(node, costs, input)));
-        [0.0, 1.0].map(|further| weight * (cost / COST_ONE + of_path(node, input, further)))
+        let cost = f64::from(fitted.scores.cost(node, costs, input)) / COST_ONE;
+        let weight = f64::from(costs.weight(input));
+        [0.0, 1.0].map(|further| weight * (cost + of_path(node, input, further)))
     };
     let old: Vec<[f64; 2]> = rows.inputs.iter().map(old).collect();
-    let mut best: (f64, Option<Question>) =
-        (old.iter().map(|[now, _]| now).sum::<f64>() * (1.0 - 1e-6), None);
+    let asked: Vec<f64> = rows.inputs.iter().map(|&input| of_leaf(input)).collect();
+    let all_behind: f64 = old.iter().map(|[_, further]| further).sum();
+    let mut least_cost = old.iter().map(|[now, _]| now).sum::<f64>() * (1.0 - 1e-6);
+    let mut best = None;
+    let mut order: Vec<usize> = (0..rows.inputs.len()).collect();
     for (at, column) in rows.columns.all.iter().enumerate().filter(|(_, column)| is_cheap(column)) {
-        // By code: the rows, what they cost behind the question, and as a leaf of each choice.
-        let levels = column.levels();
-        let mut count = vec![0_usize; levels];
-        let mut behind = vec![0.0; levels];
-        let mut leaf = vec![(0_usize, 0.0); levels * choices];
-        for (&input, [_, further]) in rows.inputs.iter().zip(&old) {
-            let code = usize::from(column.codes[input as usize]);
-            count[code] += 1;
-            behind[code] += further;
-            let weight = f64::from(costs.weight(input));
-            let asked = of_leaf(input);
-            for cost in costs.of(input) {
-                let (measured, sum) = &mut leaf[code * choices + cost.choice.index()];
-                *measured += 1;
-                *sum += weight * (f64::from(cost.cost) / COST_ONE + asked);
-            }
-        }
-        let all: f64 = behind.iter().sum();
+        let code = |row: usize| column.codes[rows.inputs[row] as usize];
+        order.sort_by_key(|&row| code(row));
         for leaf_is_left in [true, false] {
-            let mut rows_here = 0;
-            let mut rest = all;
-            let mut here = vec![(0_usize, 0.0); choices];
-            for step in 0..levels.saturating_sub(1) {
-                let code = if leaf_is_left { step } else { levels - 1 - step };
-                rows_here += count[code];
-                rest -= behind[code];
-                for (sum, more) in here.iter_mut().zip(&leaf[code * choices..][..choices]) {
-                    *sum = (sum.0 + more.0, sum.1 + more.1);
+            let mut behind = all_behind;
+            // By choice: how many rows of the leaf measured it, and what it costs them.
+            let mut leaf = vec![(0_usize, 0.0); choices];
+            for (size, pair) in (1..).zip(order.windows(2)) {
+                let row = pair[0];
+                let input = rows.inputs[row];
+                behind -= old[row][1];
+                for cost in costs.of(input) {
+                    let (measured, sum) = &mut leaf[cost.choice.index()];
+                    *measured += 1;
+                    *sum += f64::from(costs.weight(input)) * (f64::from(cost.cost) / COST_ONE + asked[row]);
+                }
+                if code(row) == code(pair[1]) || size.min(order.len() - size) < least {
+                    continue;
                 }
                 // Only a choice that every row of the leaf measured.
-                let known = here.iter().filter(|(measured, _)| *measured == rows_here);
-                let cheapest = known.map(|(_, sum)| *sum).fold(f64::INFINITY, f64::min);
-                let is_large =
-                    rows_here >= least && rows.inputs.len() - rows_here >= least && count[code] > 0;
-                if is_large && cheapest + rest < best.0 {
-                    let limit = if leaf_is_left { code } else { code - 1 } as u16;
-                    best = (cheapest + rest, Some(Question { column: at, limit, leaf_is_left }));
+                let known = leaf.iter().filter(|(measured, _)| *measured == size);
+                let cost = known.map(|(_, sum)| *sum).fold(f64::INFINITY, f64::min) + behind;
+                if cost < least_cost {
+                    least_cost = cost;
+                    let limit = if leaf_is_left { code(row) } else { code(row) - 1 };
+                    best = Some(Question { column: at, limit, leaf_is_left });
                 }
             }
+            order.reverse();
         }
     }
-    best.1.map(|question| behind_question(&fitted.tree, rows, &question))
+    best.map(|question| behind_question(&fitted.tree, rows, &question))
 }
 
 /// The question with the old tree on the other side, without its splits that no row needs there.

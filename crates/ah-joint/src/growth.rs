@@ -27,8 +27,8 @@ const WEIGHT_BITS: u32 = 24;
 const LANES: usize = 4;
 /// A split must gain more than this share of its node's variance.
 const LEAST_GAIN: f64 = 1e-4;
-/// From this number of rows × columns on, all threads search the columns of a node.
-const PARALLEL: usize = 50_000;
+/// A thread searches columns of at least this many rows × columns at once: splitting less takes longer than it saves.
+const LEAST_AT_ONCE: usize = 25_000;
 
 /// A column: the codes of all inputs, each below `levels`.
 #[derive(Clone, Copy, Debug)]
@@ -271,13 +271,9 @@ impl Growth<'_> {
             return None;
         }
         let search = |bins: &mut Bins, &column: &u32| self.best_of_column(column, &rows, &totals, bins);
-        let found: Vec<Option<Node>> = match columns.len() * rows.len() >= PARALLEL {
-            true => columns.par_iter().map_init(Bins::default, search).collect(),
-            false => {
-                let mut bins = Bins::default();
-                columns.iter().map(|column| search(&mut bins, column)).collect()
-            }
-        };
+        let at_once = LEAST_AT_ONCE.div_ceil(rows.len());
+        let found: Vec<Option<Node>> =
+            columns.par_iter().with_min_len(at_once).map_init(Bins::default, search).collect();
         let worth = |node: &Node| node.gain * self.columns[node.column as usize].worth;
         let best =
             found.iter().flatten().copied().reduce(|a, b| if worth(&b) > worth(&a) { b } else { a })?;

@@ -10,6 +10,7 @@ use ah_model::{Precondition, Row, Schema};
 
 use super::domain::{all_hold, compare};
 use super::table::Table;
+use super::threshold::rounded;
 
 /// A number is outside where it is more than this many times beyond the range, and beyond by more than the range of the tenth of
 /// the inputs at that end.
@@ -61,5 +62,5 @@ fn bound(greatest: f64, tenth: f64) -> Option<f64> {
     let ratio = if greatest > 0.0 { greatest / tenth } else { tenth / greatest };
     let times = if ratio.is_finite() { ratio.max(BEYOND) } else { BEYOND };
     let exact = if greatest > 0.0 { greatest * times } else { greatest / times };
-    format!("{exact:.1e}").parse().ok().filter(|_| times <= LONG_TAIL && exact.is_finite())
+    (times <= LONG_TAIL && exact.is_finite()).then(|| rounded(exact, 2))
 }

@@ -19,7 +19,7 @@ mod learned_eligible;
 pub mod measured_range;
 pub mod split;
 pub mod table;
-mod threshold;
+pub mod threshold;
 mod unrepeated;
 pub mod usable;
 pub mod values;

@@ -1,4 +1,4 @@
-//! Thresholds that people can read.
+//! Numbers that people can read.
 
 /// The shortest decimal `t` with `left <= t < right`, of equally short ones the nearest to the middle. Every target
 /// prints the same number, and every training value keeps its side.
@@ -21,6 +21,11 @@ pub fn between(left: f64, right: f64) -> f64 {
     });
     // -0 prints otherwise.
     rounded.unwrap_or(if middle < right { middle } else { left }) + 0.0
+}
+
+/// The number with this many significant digits: more mean nothing, and would double the size of a model.
+pub fn rounded(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
 #[cfg(test)]

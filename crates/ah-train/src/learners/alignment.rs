@@ -9,6 +9,7 @@ use ah_model::math::exp;
 use ah_types::median;
 
 use crate::data::Dataset;
+use crate::data::threshold::rounded;
 
 /// This divides aligned sizes.
 const ALIGNMENT: f64 = 16.0;
@@ -16,6 +17,9 @@ const ALIGNMENT: f64 = 16.0;
 const MOST_LEFT: f64 = 0.8;
 /// The fewest times of a choice with aligned sizes, and with unaligned ones, to estimate its factor.
 const MIN_TIMES: usize = 4;
+
+/// The digits of a factor or a coefficient that mean something.
+pub const DIGITS: usize = 5;
 
 /// A feature whose alignment matters.
 #[derive(Clone, Debug)]
@@ -60,7 +64,7 @@ impl Alignment {
         let changes: Vec<Option<f64>> = split(slot).iter().map(change).collect();
         // A choice with few times has the usual factor.
         let usual = median(&changes.iter().copied().flatten().collect::<Vec<f64>>())?;
-        let factors = changes.iter().map(|change| rounded(exp(change.unwrap_or(usual)))).collect();
+        let factors = changes.iter().map(|change| rounded(exp(change.unwrap_or(usual)), DIGITS)).collect();
         Some(Self { feature: dataset.features.base().features()[slot].name.clone(), factors })
     }
 
@@ -77,9 +81,4 @@ impl Alignment {
 fn spread(errors: &[f64]) -> f64 {
     let middle = median(errors).unwrap_or(0.0);
     errors.iter().map(|error| (error - middle).abs()).sum()
-}
-
-/// A factor or a coefficient with the digits that mean something.
-pub fn rounded(x: f64) -> f64 {
-    format!("{x:.4e}").parse().unwrap_or(x)
 }

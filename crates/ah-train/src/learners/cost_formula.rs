@@ -11,9 +11,11 @@ use ah_model::expr::{Binary, Comparison, Expr, Unary};
 use ah_model::{ChoiceId, CostClass, Costs, Precondition, Row, Scalar, Value};
 use rayon::prelude::*;
 
-use super::alignment::{Alignment, ErrorsOfChoice, rounded};
+use super::alignment::{Alignment, DIGITS, ErrorsOfChoice};
 use super::dimensions::{Dimension, dimensions};
 use crate::data::domain::{all_hold, compare};
+use crate::data::table::Cell;
+use crate::data::threshold::rounded;
 use crate::data::{Dataset, Table};
 
 /// The fewest inputs of a class with coefficients of its own.
@@ -70,12 +72,12 @@ pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -
 
 /// The difference between log time and cost, by timed choice of an input.
 fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
-    let cells = dataset.table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
-    let error = |(choice, time): (ChoiceId, f64)| {
-        let error = ln(time / cost(dataset, costs, input, choice));
-        (choice.0, if error.is_nan() { 0.0 } else { error })
+    let error = |cell: &Cell| {
+        let error = ln(cell.time / cost(dataset, costs, input, cell.choice));
+        (cell.choice.0, if error.is_nan() { 0.0 } else { error })
     };
-    cells.map(|cell| error((cell.choice, cell.time))).collect()
+    let timed = dataset.table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
+    timed.map(error).collect()
 }
 
 /// The log errors by choice, on these inputs.
@@ -175,7 +177,7 @@ impl<'a> Terms<'a> {
             let row = |&choice: &ChoiceId| {
                 let fitted = fit(&own, choice).unwrap_or_else(|| everywhere[choice.index()].clone());
                 let parameters = self.parameters[choice.index()].iter().copied();
-                parameters.chain(fitted.into_iter().map(rounded)).collect()
+                parameters.chain(fitted.into_iter().map(|x| rounded(x, DIGITS))).collect()
             };
             CostClass { condition: condition.clone(), rows: choices.iter().map(row).collect() }
         };

@@ -7,6 +7,7 @@ use ah_model::{ChoiceId, Leaf, Precondition, RankedChoice, Tree};
 
 use super::cover;
 use super::fitted::{FittedEnsemble, members};
+use crate::data::threshold::rounded;
 use crate::data::{FitRows, Table};
 
 /// The tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
@@ -69,11 +70,6 @@ fn rankable(
     let always = inputs.iter().all(|&input| table.usable(input, fallback).is_some());
     // Boosters and a formula change the order; a program that measures the first K offered choices goes on behind the fallback.
     (rankable, (always && !reorders && policy.at_least == 0).then_some(fallback))
-}
-
-/// The number with this many significant digits: more mean nothing, and would double the size of a model.
-fn rounded(x: f64, digits: usize) -> f64 {
-    format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
 /// The evidence for one choice in a leaf.

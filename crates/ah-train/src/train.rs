@@ -15,7 +15,7 @@ use crate::judge::{Metrics, Reason, TestReport, Verdict};
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
-use crate::promise::calibrate::{self, CalibratedMargin};
+use crate::promise::calibrate::{self, Margin};
 use crate::promise::{self, COSTLY, Folds, Ladder, NewGroups, Recipe, SizeChoice, StricterPromise, View};
 use crate::record;
 use crate::search::{self, Portfolio};
@@ -117,7 +117,7 @@ pub fn train_checked(
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &chosen.configuration, max_leaves };
     let ships = Recipe { dataset: shipping, ..judging };
-    let (mut model, calibrated) = ships.learn(&shipping.usable, ladder.rung());
+    let (mut model, margin) = ships.learn(&shipping.usable, ladder.rung());
     let constant_of = |model: &Model| decisions::constant(model, &plan.call_site).map(str::to_owned);
     let constants = [&chosen.model, &model].map(constant_of);
     // Of choices that are about as good, the one that was judged ships.
@@ -128,7 +128,7 @@ pub fn train_checked(
     // Judge.
     let held_out = TestReport::new(&judging, &chosen, &prepared);
 
-    let no_promise = no_promise(&prepared, calibrated, only_fallback);
+    let no_promise = no_promise(&prepared, &margin, only_fallback);
     let constant = decisions::constant(&model, &plan.call_site);
     let obstacle = match no_promise {
         Some(NoPromise::TooFew { asked: true, .. }) => Some(Reason::TooFewForPromise),
@@ -222,11 +222,7 @@ fn learn(prepared: &Prepared) -> SizeChoice {
 }
 
 /// Why the model has no promise that decides.
-fn no_promise(
-    prepared: &Prepared,
-    calibrated: Option<CalibratedMargin>,
-    only_fallback: Option<f64>,
-) -> Option<NoPromise> {
+fn no_promise(prepared: &Prepared, margin: &Margin, only_fallback: Option<f64>) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
     let [inputs, training] =
         [&learning.usable, &parts.training].map(|inputs| learning.count_evidence(inputs));
@@ -242,13 +238,11 @@ fn no_promise(
             let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
-        Some(look) => match calibrated {
-            None => {
-                let needed = of_all(calibrate::min_inputs(plan.promise, look.share));
-                Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })
-            }
-            Some(calibrated) => (calibrated.margin == promise::NEVER).then_some(NoPromise::Unkept),
-        },
+        Some(look) if margin.promise.is_none() => {
+            let needed = of_all(calibrate::min_inputs(plan.promise, look.share));
+            Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })
+        }
+        Some(_) => (margin.least == promise::NEVER).then_some(NoPromise::Unkept),
     }
 }
 

@@ -15,7 +15,7 @@
 use ah_model::math::{exp, ln};
 use std::sync::LazyLock;
 
-use ah_model::{ChoiceId, PromiseMode};
+use ah_model::{ChoiceId, Promise, PromiseMode};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::Table;
@@ -102,17 +102,18 @@ fn most_violations(share: f64, level: f64, inputs: usize) -> Option<u64> {
     (0..=inputs as u64).take_while(|&violations| binomial.cdf(violations) <= level).last()
 }
 
-/// The margin, and the calibration inputs that break the limit at it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CalibratedMargin {
+/// Whether a choice that saves so much by the scores is taken at a margin.
+pub fn is_taken(saved: f64, margin: f64) -> bool {
+    saved >= margin && margin < NEVER
+}
+
+/// A margin, and the promise that it keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Margin {
     /// Choices that save at least as much are taken.
-    pub margin: f64,
-    /// Calibration inputs.
-    pub inputs: usize,
-    /// The effective number of independent inputs among them.
-    pub independent: usize,
-    /// Those that are slower than the limit.
-    pub violations: usize,
+    pub least: f64,
+    /// `None`: there is none, or the inputs are too few to test it.
+    pub promise: Option<Promise>,
 }
 
 /// Margins between [`NEVER`] and [`ALWAYS`]. With 240 instead of 2,400 steps over as many decades, boosted trees lose 1.0698
@@ -136,6 +137,8 @@ pub struct Calibration {
     weight: f64,
     /// The effective number of independent inputs.
     independent: usize,
+    /// An input breaks the limit where it takes more than this many times as long as the fallback.
+    limit: f64,
 }
 
 /// One decision.
@@ -175,11 +178,11 @@ impl Calibration {
         let mut rows: Vec<Row> = judged.iter().map(row).collect();
         let weight = rows.iter().map(|row| row.weight).sum();
         rows.sort_by(|a, b| b.saved.total_cmp(&a.saved));
-        Self { rows, weight, independent }
+        Self { rows, weight, independent, limit }
     }
 
     /// Walks the grid for a promise. `None`: the inputs are too few for any test.
-    pub fn walk(&self, mode: PromiseMode, look: Look) -> Option<CalibratedMargin> {
+    pub fn walk(&self, mode: PromiseMode, look: Look) -> Option<Margin> {
         // Where asking alone breaks the limit on some inputs, the walk may end where it begins. Then its other end is tested too:
         // always deciding, which may save more than it takes to ask. Each start has half the level. Whether there are two follows
         // from the fallback's times, not from what is decided.
@@ -189,42 +192,46 @@ impl Calibration {
         // As if all inputs of the share were independent ones.
         let passes =
             |weight: f64| (weight / self.weight * self.independent as f64 - 1e-9).ceil() as u64 <= most;
-        let mut last = self.at(NEVER, 0);
         // The violations: first all decline, then one input more decides at each step.
-        let declined = || self.rows.iter().filter(|row| row.declined);
-        let (mut weight, mut violations) =
-            (declined().map(|row| row.weight).sum::<f64>(), declined().count());
+        let declined = self.rows.iter().filter(|row| row.declined);
+        let mut violations = declined.clone().count() as u64;
+        let mut weight: f64 = declined.map(|row| row.weight).sum();
         let mut decided = 0;
         let mut steps = GRID[1..].iter().map(|&margin| {
             while let Some(row) = self.rows.get(decided).filter(|row| row.saved >= margin) {
-                weight += row.weight * (f64::from(u8::from(row.taken)) - f64::from(u8::from(row.declined)));
-                violations = violations + usize::from(row.taken) - usize::from(row.declined);
+                weight += row.weight * (f64::from(row.taken) - f64::from(row.declined));
+                violations = violations + u64::from(row.taken) - u64::from(row.declined);
                 decided += 1;
             }
             // A margin that nothing saves is a constant too.
             let margin = if decided > 0 { margin } else { NEVER };
-            (self.at(margin, violations), weight)
+            Step { margin, violations, passes: passes(weight) }
         });
-        for (step, weight) in steps.by_ref() {
-            if !passes(weight) {
-                break;
-            }
-            if step.margin < NEVER {
-                last = step;
-            }
-        }
-        match steps.last().filter(|(_, weight)| asking_breaks && last.margin == NEVER && passes(*weight)) {
-            Some((always, _)) => Some(always),
-            None => Some(last),
-        }
+        let bold = steps.by_ref().take_while(|step| step.passes).filter(|step| step.margin < NEVER).last();
+        let always = steps.last().filter(|always| asking_breaks && bold.is_none() && always.passes);
+        let never = Step { margin: NEVER, violations: 0, passes: true };
+        let Step { margin, violations, .. } = bold.or(always).unwrap_or(never);
+        let promise = Promise {
+            target: look.share,
+            confidence: CONFIDENCE,
+            limit: self.limit,
+            mode,
+            inputs: self.rows.len() as u64,
+            groups: self.independent as u64,
+            violations,
+            threshold: Some(margin).filter(|margin| margin.is_finite()),
+        };
+        Some(Margin { least: margin, promise: Some(promise) })
     }
+}
 
-    /// The step of this margin.
-    fn at(&self, margin: f64, violations: usize) -> CalibratedMargin {
-        let inputs = self.rows.len();
-        let independent = self.independent;
-        CalibratedMargin { margin, inputs, independent, violations }
-    }
+/// A step of the walk.
+struct Step {
+    margin: f64,
+    /// The inputs that break the limit.
+    violations: u64,
+    /// Whether the test passes.
+    passes: bool,
 }
 
 #[cfg(test)]
@@ -237,7 +244,7 @@ mod tests {
     fn calibration(rows: Vec<Row>) -> Calibration {
         let weight = rows.iter().map(|row| row.weight).sum();
         let independent = rows.len();
-        Calibration { rows, weight, independent }
+        Calibration { rows, weight, independent, limit: 1.05 }
     }
 
     fn row(saved: f64, taken: bool, declined: bool) -> Row {
@@ -249,18 +256,21 @@ mod tests {
         // The 900 inputs that save a half are quick, the 100 that save a tenth are slow.
         let mut rows: Vec<Row> = (0..900).map(|_| row(0.5, QUICK, QUICK)).collect();
         rows.extend((0..100).map(|_| row(0.1, SLOW, QUICK)));
-        let calibrated = calibration(rows).walk(PromiseMode::CrossFitted, Look::only(0.01)).unwrap();
-        assert!(calibrated.margin > 0.1 && calibrated.margin <= 0.5, "{calibrated:?}");
-        assert_eq!((calibrated.violations, calibrated.inputs), (0, 1000));
+        let Margin { least, promise } =
+            calibration(rows).walk(PromiseMode::CrossFitted, Look::only(0.01)).unwrap();
+        assert!(least > 0.1 && least <= 0.5, "{least}");
+        let promise = promise.unwrap();
+        assert_eq!((promise.violations, promise.inputs), (0, 1000));
     }
 
     #[test]
     fn always_deciding_is_tested_where_asking_alone_breaks_the_limit() {
         let rows = |taken| (0..1000).map(|_| row(1e-6, taken, SLOW)).collect();
         let walk = |taken| calibration(rows(taken)).walk(PromiseMode::CrossFitted, Look::only(0.01)).unwrap();
-        assert_eq!(walk(QUICK).margin, ALWAYS);
+        assert_eq!(walk(QUICK).least, ALWAYS);
         // A constant asks nothing.
-        assert_eq!((walk(SLOW).margin, walk(SLOW).violations), (NEVER, 0));
+        let never = walk(SLOW);
+        assert_eq!((never.least, never.promise.unwrap().violations), (NEVER, 0));
     }
 
     #[test]
@@ -298,6 +308,6 @@ mod tests {
         });
         let calibrated =
             calibration(rows.collect()).walk(PromiseMode::CrossFitted, Look::only(0.05)).unwrap();
-        assert_eq!(calibrated.margin, NEVER);
+        assert_eq!(calibrated.least, NEVER);
     }
 }

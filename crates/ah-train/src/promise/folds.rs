@@ -109,10 +109,10 @@ impl<'a> Folds<'a> {
         CrossFitted { whole, of_parts }
     }
 
-    /// The decisions of the ensembles, with trees of at most `most` leaves, on the inputs that the folds hold out.
-    pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted, most: Option<usize>) -> HeldOut {
+    /// The decisions of the ensembles, with trees of the size of `recipe`, on the inputs that the folds hold out.
+    pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted) -> HeldOut {
         let decide = |(fitted, part): (&Fitted, &Partition)| {
-            let model = recipe.model(&recipe.sized(fitted, most), self.fallback, ALWAYS);
+            let model = recipe.model(&recipe.sized(fitted), self.fallback, ALWAYS);
             recipe.decide(&model, &part.held_out)
         };
         let by_part: Vec<_> = fitted.of_parts.par_iter().zip(&self.parts).map(decide).collect();

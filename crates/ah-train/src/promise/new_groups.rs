@@ -1,9 +1,15 @@
 //! What a heuristic loses on groups that it never saw.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
+use super::calibrate::{ALWAYS, NEVER};
+use super::priced::{Counted, Priced};
 use crate::bootstrap::{Range, Term, quantile, sums};
-use crate::data::Shared;
+use crate::data::{Dataset, Shared};
+use crate::decisions::JudgedInput;
+use crate::search::cross_validation::mean;
 
 /// What a heuristic loses on groups that it never saw, such as files that the log does not have.
 #[derive(Clone, Debug, Serialize)]
@@ -30,9 +36,32 @@ fn as_words<S: serde::Serializer>(shared: &Shared, serializer: S) -> Result<S::O
 /// The quantiles of a loss.
 const TAILS: [f64; 2] = [0.025, 0.975];
 
+impl NewGroups {
+    /// The loss at this margin, by decisions on inputs of which folds hold out whole groups; `None` without groups.
+    pub fn new(priced: &Priced<'_>, margin: f64) -> Option<Self> {
+        let Priced { dataset, judged, fallback, weights } = priced;
+        let Dataset { table, groups, usable, .. } = dataset;
+        let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+        let keys = dataset.group_of(&inputs)?;
+        let [costs, of_fallback] = [margin, NEVER].map(|margin| priced.costs(margin, Counted::WithAsking));
+        let Range { low, high } = interval(&costs, &of_fallback, weights, &keys);
+        let over_best = |cost| table.objective.over_best(cost);
+        let single = JudgedInput::of_single(table.best_single(&inputs), table, &inputs);
+        let all: BTreeSet<u64> = dataset.group_of(usable)?.into_iter().collect();
+        Some(Self {
+            shared: groups.as_ref()?.shared.clone(),
+            groups: all.len(),
+            mean: over_best(mean(&costs, weights)),
+            single: Priced::new(dataset, &single, *fallback).slowdown(ALWAYS, Counted::Picks),
+            low: over_best(low),
+            high: over_best(high),
+        })
+    }
+}
+
 /// The range of the weighted mean cost over draws of as many groups. The upper end draws from one group more, on which the
 /// heuristic errs as much as it or the fallback errs on any: where 5 % of all files are slow, the 24 of a log are all quick in 3 of 10 logs.
-pub fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64]) -> Range {
+fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64]) -> Range {
     let terms = |costs: &[f64]| -> Vec<Term> {
         costs.iter().zip(weights).map(|(cost, weight)| Term { over: cost * weight, under: *weight }).collect()
     };

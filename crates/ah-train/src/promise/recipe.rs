@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ah_model::{ChoiceId, Costs as CostFormula, Features, Model, Node, Precondition, Tree};
 
-use super::calibrate::{ALWAYS, NEVER};
+use super::calibrate::{ALWAYS, NEVER, is_taken};
 use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table, measured_range};
 use crate::decisions::{self, JudgedInput};
 use crate::learners::{self, Residuals, cost_formula};
@@ -129,7 +129,7 @@ impl Recipe<'_> {
         let plan = &TrainPlan { looks: Vec::new(), ..self.plan.clone() };
         let recipe = Recipe { plan, ..*self };
         let view = Arc::new(View::new(self.dataset, plan, inputs, self.configuration.on_formula));
-        let fitted = recipe.sized(&recipe.fit(&view), self.max_leaves);
+        let fitted = recipe.sized(&recipe.fit(&view));
         recipe.model(&fitted, self.dataset.fallback(inputs), margin)
     }
 
@@ -171,8 +171,8 @@ impl Recipe<'_> {
         PathPrice { dataset: self.dataset, plan: self.plan, fallback, used }
     }
 
-    /// The same ensemble with a tree of at most `most` leaves, without the splits that cost more than they save.
-    pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
+    /// The same ensemble with a tree of at most `max_leaves` leaves, without the splits that cost more than they save.
+    pub fn sized(&self, fitted: &Fitted) -> Fitted {
         let view = &fitted.view;
         let ensemble = &fitted.ensemble;
         // Boosted trees and formulas are asked on every path, so no split costs anything.
@@ -181,7 +181,7 @@ impl Recipe<'_> {
         }
         let price = self.path_price(view, ensemble);
         let asking = |node, input| price.path(node, input, 0.0);
-        let ensemble = pruned(ensemble, &view.rows(), &self.costs(&view.inputs), asking, most);
+        let ensemble = pruned(ensemble, &view.rows(), &self.costs(&view.inputs), asking, self.max_leaves);
         Fitted { view: view.clone(), ensemble }
     }
 
@@ -258,7 +258,7 @@ fn allow(tree: &mut Tree, fallback: ChoiceId, margin: f64) {
         }
         for ranked in &mut leaf.ranking {
             let saved = base.map_or(f64::NEG_INFINITY, |base| base - ranked.score);
-            ranked.allowed = ranked.choice == fallback || saved >= margin && margin < NEVER;
+            ranked.allowed = ranked.choice == fallback || is_taken(saved, margin);
         }
     }
 }

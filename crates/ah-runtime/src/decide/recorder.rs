@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use ah_model::{Context, Error, Scalar, Schema};
-use ah_types::log::{LogWriter, Metadata};
+use ah_model::{Context, Error, Feature, Scalar};
+use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata};
 use ah_types::{Failure, Outcome, TimingPolicy};
 
+use super::binding::Interface;
 use crate::files;
 use crate::lock::lock;
 
@@ -20,36 +21,39 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Appends all samples of one input; `metadata` is that of a log to be opened. A skipped choice has no row; a
-    /// failed one has `inf`. An input is lost, with an error, if another process holds the log's lock for longer than
-    /// [`files::PATIENCE`].
+    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. An input is lost, with an error, if
+    /// another process holds the log's lock for longer than [`files::PATIENCE`].
     pub(super) fn append<'a>(
         &self,
-        schema: &Schema,
+        point: &Interface,
         values: &[Scalar<'_>],
         outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
-        metadata: impl FnOnce() -> Metadata,
     ) -> Result<(), Error> {
-        let mut context = Context::new();
-        for (slot, feature) in schema.features().iter().enumerate() {
-            let value = values.get(slot).map(|scalar| scalar.to_value());
-            let defined = value
-                .filter(|v| v.kind() == feature.kind && v.as_scalar().number().is_none_or(f64::is_finite));
-            let value = defined.ok_or_else(|| {
-                let name = &feature.name;
-                Error::Usage(format!(
-                    "the feature {name:?} has no value of its kind, so the measurement is not in the log"
-                ))
-            })?;
-            context.set(&feature.name, value);
-        }
         let mut samples = Vec::new();
         for (choice, outcome) in outcomes {
+            if !point.choices.iter().any(|known| known == choice) {
+                let known = point.choices.join(", ");
+                return Err(Error::Usage(format!(
+                    "the choice {choice:?} is none of the decision point's: {known}"
+                )));
+            }
             match outcome {
                 Ok(feedback) => samples.extend(feedback.into_iter().map(|ms| (choice, ms))),
                 Err(Failure::Failed(_)) => samples.push((choice, f64::INFINITY)),
                 Err(_) => {}
             }
+        }
+        let mut context = Context::new();
+        for (slot, Feature { name, kind, .. }) in point.features.features().iter().enumerate() {
+            let value = values.get(slot).map(|scalar| scalar.to_value());
+            let defined =
+                value.filter(|v| v.kind() == *kind && v.as_scalar().number().is_none_or(f64::is_finite));
+            let value = defined.ok_or_else(|| {
+                Error::Usage(format!(
+                    "the feature {name:?} has no value of its kind, so the measurement is not in the log"
+                ))
+            })?;
+            context.set(name, value);
         }
         if samples.is_empty() {
             return Ok(());
@@ -57,7 +61,7 @@ impl Recorder {
         let mut log = lock(&self.log);
         let writer = match &mut *log {
             Some(writer) => writer,
-            closed => closed.insert(self.open(schema, metadata)?),
+            closed => closed.insert(self.open(point)?),
         };
         writer.append_input(&context, samples)?;
         Ok(())
@@ -71,13 +75,24 @@ impl Recorder {
         }
     }
 
-    fn open(&self, schema: &Schema, metadata: impl FnOnce() -> Metadata) -> Result<LogWriter, Error> {
+    fn open(&self, point: &Interface) -> Result<LogWriter, Error> {
         let no_folder = || Error::Usage("no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned());
         let path = self.path.as_deref().ok_or_else(no_folder)?;
         files::expect_regular(path).map_err(Error::io(path, "open"))?;
+        let collection = Collection {
+            format: LOG_FORMAT,
+            device: Some(point.device.clone()),
+            timing: self.timing,
+            fallback: vec![point.fallback_name().to_owned()],
+            collected: Some(false),
+            tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
+            // The program's own inputs; none is drawn.
+            ..Collection::default()
+        };
+        let metadata = Metadata::new(&point.name, &point.features, point.choices.clone(), collection);
         let elsewhere = "set another AUTOHEURISTIC_LOG_PATH";
-        let opened = LogWriter::open(path, &metadata(), schema, Some(files::PATIENCE), elsewhere);
-        let (writer, torn) = opened?;
+        let (writer, torn) =
+            LogWriter::open(path, &metadata, &point.features, Some(files::PATIENCE), elsewhere)?;
         if let Some(torn) = torn {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ah_model::{Error, Scalar};
-use ah_types::log::{Collection, LOG_FORMAT, Metadata};
 use ah_types::{Failure, Outcome};
 
 use super::answer::Answer;
@@ -62,29 +61,7 @@ impl AutoHeuristic {
         values: &[Scalar<'_>],
         timings: impl IntoIterator<Item = (&'a str, Outcome)>,
     ) -> Result<(), Error> {
-        let timings: Vec<_> = timings.into_iter().collect();
-        if let Some((unknown, _)) =
-            timings.iter().find(|(choice, _)| !self.interface.choices.iter().any(|c| c == choice))
-        {
-            return Err(Error::Usage(format!(
-                "the choice {unknown:?} is none of the decision point's: {}",
-                self.interface.choices.join(", ")
-            )));
-        }
-        let schema = &self.interface.features;
-        self.recorder.append(schema, values, timings, || {
-            let collection = Collection {
-                format: LOG_FORMAT,
-                device: Some(self.interface.device.clone()),
-                timing: self.recorder.timing,
-                fallback: vec![self.interface.fallback_name().to_owned()],
-                collected: Some(false),
-                tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
-                // The program's own inputs; none is drawn.
-                ..Collection::default()
-            };
-            Metadata::new(&self.interface.name, schema, self.interface.choices.clone(), collection)
-        })
+        self.recorder.append(&self.interface, values, timings)
     }
 
     /// Warns that measurements are not in the log.

@@ -84,24 +84,22 @@ impl Binding {
             .into_iter()
             .map(|name| features.slot(name).ok_or_else(|| Misfit::Feature(name.to_owned())))
             .collect::<Result<_, _>>()?;
+        let theirs = heuristic.choices();
         let positions: Box<[Option<usize>]> =
-            heuristic.choices().into_iter().map(|name| choices.iter().position(|c| c == name)).collect();
+            theirs.iter().map(|name| choices.iter().position(|c| c == name)).collect();
         if positions.iter().all(Option::is_none) {
             return Err(Misfit::Choices);
         }
-        let theirs = heuristic.choices();
-        let unknown: Vec<&str> =
-            choices.iter().map(String::as_str).filter(|choice| !theirs.contains(choice)).collect();
-        let lacking: Vec<&str> =
-            theirs.into_iter().filter(|choice| !choices.iter().any(|own| own == choice)).collect();
-        let never_takes = (!unknown.is_empty())
-            .then(|| format!("it never takes {}, which it does not know", listed(unknown)));
-        let has_more = (!lacking.is_empty()).then(|| format!("the program lacks its {}", listed(lacking)));
-        let difference: Vec<String> = never_takes.into_iter().chain(has_more).collect();
+        let unknown = listed(choices.iter().filter(|choice| !theirs.contains(&choice.as_str())));
+        let lacking = listed(theirs.iter().filter(|choice| !choices.iter().any(|own| own == *choice)));
+        let never_takes =
+            (!unknown.is_empty()).then(|| format!("it never takes {unknown}, which it does not know"));
+        let has_more = (!lacking.is_empty()).then(|| format!("the program lacks its {lacking}"));
+        let differences = never_takes.into_iter().chain(has_more);
         let same_order = slots.iter().copied().eq(0..slots.len());
         Ok(Self {
             complete: positions.iter().all(Option::is_some),
-            difference: (!difference.is_empty()).then(|| difference.join("; ")),
+            difference: differences.reduce(|first, second| format!("{first}; {second}")),
             slots: (!same_order).then_some(slots),
             choices: positions,
             heuristic,

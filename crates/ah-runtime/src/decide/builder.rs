@@ -173,11 +173,10 @@ impl AutoHeuristicBuilder {
                 "{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point"
             )));
         }
-        let listed = |list: &[String]| list.contains(&name);
         names::add(&name, &environment);
-        let consults = environment.consult.as_deref().is_none_or(listed);
+        let is_listed = environment.consult.as_ref().is_none_or(|names| names.contains(&name));
         let (consults, collects) = match self.role {
-            Role::FromEnvironment => (consults, is_recorded(&name, &environment)),
+            Role::FromEnvironment => (is_listed, is_recorded(&name, &environment)),
             Role::Consult => (true, false),
             #[cfg(feature = "record")]
             Role::Collect => (false, true),

@@ -189,28 +189,26 @@ impl Picker {
         }
         let mut medians: Box<[Option<f64>]> =
             outcomes.iter().map(|outcome| median(outcome.as_ref().ok()?)).collect();
-        let was_skipped: Vec<bool> =
-            outcomes.iter().map(|outcome| matches!(outcome, Err(Failure::Skipped(_)))).collect();
         let best = winner(&medians, POLICY.target_relative_error);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);
-            let rows = outcomes.into_iter().map(|outcome| Ok(POLICY.rows(&outcome?)));
+            let rows = outcomes.iter().map(|outcome| outcome.clone().map(|samples| POLICY.rows(&samples)));
             if let Err(error) = self.decision.append(values, names.zip(rows)) {
                 self.decision.warn_unrecorded(&error);
             }
         }
-        let named = best.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
-        let event = Event::Measured { context, winner: named };
-        let Some(kernel) = best else {
-            self.report(event);
-            return None;
-        };
+        let winner = best.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
+        self.report(Event::Measured { context, winner });
+        let kernel = best?;
         let table = self.table.load();
         let guards = table.guards(values)?;
         if let Some(before) = table.find(values) {
             // Keep times from another input of the same key, for which other kernels were eligible.
-            let times = medians.iter_mut().zip(&before.ms).zip(was_skipped);
-            times.filter(|(_, was_skipped)| *was_skipped).for_each(|((ms, before), _)| *ms = *before);
+            for ((ms, before), outcome) in medians.iter_mut().zip(&before.ms).zip(&outcomes) {
+                if let Err(Failure::Skipped(_)) = outcome {
+                    *ms = *before;
+                }
+            }
         }
         drop(table);
         let pick = Pick { guards, kernel, ms: medians };
@@ -222,7 +220,6 @@ impl Picker {
             }
             is_full
         });
-        self.report(event);
         if is_full {
             self.report_limit();
         } else {

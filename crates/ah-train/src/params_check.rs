@@ -44,37 +44,24 @@ impl Params {
     /// Checks each setting that is given.
     fn check_settings(&self) -> Result<(), Error> {
         Error::require_distinct("target", "target", &self.targets, |target| target.name().to_owned())?;
-        if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
-            return wrong("max_depth", "1 to 64", depth);
-        }
         let is_leaf_size = |x: f64| x > 0.0 && x.is_finite() && (x < 1.0 || x.fract() == 0.0);
-        if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
-            let expected = "a number of inputs from 1, or a share of them above 0 and below 1";
-            return wrong("min_samples_leaf", expected, least);
-        }
-        for (field, value) in [("max_leaves", self.max_leaves), ("ranking", self.ranking)] {
-            if value == Some(0) {
-                return wrong(field, "1 or more", 0);
-            }
-        }
-        if let Some(choices) = self.max_choices.filter(|c| *c < 2) {
-            return wrong("max_choices", "2 or more", choices);
-        }
-        if let Some(risk) = self.max_risk.and_then(MaxRisk::share).filter(|r| !(*r > 0.0 && *r < 1.0)) {
-            return wrong("max_risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
-        }
-        if let Some(Size::Within(share)) = self.size
-            && !(0.0..1.0).contains(&share)
-        {
-            return wrong("size", "a share from 0 and below 1", share);
-        }
-        if let Some(limit) = self.max_slowdown.filter(|x| !(*x >= 1.0 && x.is_finite())) {
-            return wrong("max_slowdown", "1 or more (1.05 is 5 % slower)", limit);
-        }
-        if let Some(runs) = self.runs_per_decision.filter(|x| !(*x >= 1.0 && x.is_finite())) {
-            return wrong("runs_per_decision", "1 or more", runs);
-        }
-        Ok(())
+        let leaf_size = "a number of inputs from 1, or a share of them above 0 and below 1";
+        let is_factor = |x: f64| x >= 1.0 && x.is_finite();
+        let risk = self.max_risk.and_then(MaxRisk::share);
+        let share_or_none = "a share above 0 and below 1 (0.01 is 1 %), or none";
+        let size = match self.size {
+            Some(Size::Within(share)) => Some(share),
+            _ => None,
+        };
+        check("max_depth", self.max_depth, "1 to 64", |depth| (1..=MAX_DEPTH).contains(&depth))?;
+        check("min_samples_leaf", self.min_samples_leaf, leaf_size, is_leaf_size)?;
+        check("max_leaves", self.max_leaves, "1 or more", |leaves| leaves >= 1)?;
+        check("ranking", self.ranking, "1 or more", |choices| choices >= 1)?;
+        check("max_choices", self.max_choices, "2 or more", |choices| choices >= 2)?;
+        check("max_risk", risk, share_or_none, |share| share > 0.0 && share < 1.0)?;
+        check("size", size, "a share from 0 and below 1", |share| (0.0..1.0).contains(&share))?;
+        check("max_slowdown", self.max_slowdown, "1 or more (1.05 is 5 % slower)", is_factor)?;
+        check("runs_per_decision", self.runs_per_decision, "1 or more", is_factor)
     }
 }
 
@@ -88,7 +75,17 @@ pub fn check_training(training: &Params, optimization: &str) -> Result<(), Error
     })
 }
 
-fn wrong<T>(field: &'static str, expected: &str, found: impl Display) -> Result<T, Error> {
+/// Checks a number, if it is given.
+fn check<T: Copy + Display>(
+    field: &'static str,
+    given: Option<T>,
+    expected: &str,
+    is_right: impl Fn(T) -> bool,
+) -> Result<(), Error> {
+    given.filter(|value| !is_right(*value)).map_or(Ok(()), |found| wrong(field, expected, found))
+}
+
+fn wrong(field: &'static str, expected: &str, found: impl Display) -> Result<(), Error> {
     Err(Error::parameter(field, expected, found))
 }
 

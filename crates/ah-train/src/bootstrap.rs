@@ -4,6 +4,7 @@
 //! contains the true loss in 67 of 100 logs. So it draws from one input or group more, as bad as one may be: then 98 contain it.
 
 use std::hash::Hash;
+use std::iter::Sum;
 
 use ah_model::Objective;
 use ah_model::math::{exp, ln};
@@ -46,6 +47,16 @@ impl Term {
     fn plus(self, other: Self) -> Self {
         Self { over: self.over + other.over, under: self.under + other.under }
     }
+
+    fn ratio(self) -> f64 {
+        self.over / self.under
+    }
+}
+
+impl Sum for Term {
+    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+        terms.fold(Self::default(), Self::plus)
+    }
 }
 
 /// The ratio of times that a ratio of [these terms](Term::of_times) stands for.
@@ -66,10 +77,7 @@ const MOST_BLOCKS: usize = 1000;
 pub fn quantile<K: Hash + Eq>(terms: &[Term], keys: &[K], share: f64, worst: Option<Term>) -> f64 {
     let groups = sums(terms, keys);
     let together = groups.len().div_ceil(MOST_BLOCKS).max(1);
-    let blocks: Vec<Term> = groups
-        .chunks(together)
-        .map(|chunk| chunk.iter().copied().fold(Term::default(), Term::plus))
-        .collect();
+    let blocks: Vec<Term> = groups.chunks(together).map(|chunk| chunk.iter().copied().sum()).collect();
     let mut ratios = draws(&blocks, worst);
     ratios.sort_unstable_by(f64::total_cmp);
     let last = ratios.len().saturating_sub(1);
@@ -78,14 +86,13 @@ pub fn quantile<K: Hash + Eq>(terms: &[Term], keys: &[K], share: f64, worst: Opt
 
 /// The ratio of the sums of these terms.
 pub fn ratio(terms: &[Term]) -> f64 {
-    let sum = terms.iter().copied().fold(Term::default(), Term::plus);
-    sum.over / sum.under
+    terms.iter().copied().sum::<Term>().ratio()
 }
 
 /// The mean of these terms.
 pub fn mean(terms: impl ExactSizeIterator<Item = Term>) -> Term {
     let count = terms.len() as f64;
-    let sum = terms.fold(Term::default(), Term::plus);
+    let sum: Term = terms.sum();
     Term { over: sum.over / count, under: sum.under / count }
 }
 
@@ -111,11 +118,7 @@ fn draws(blocks: &[Term], further: Option<Term>) -> Vec<f64> {
         blocks.get(place as usize).copied().or(further).unwrap_or_default()
     };
     let count = blocks.len() as u64;
-    let ratio = |draw: u64| {
-        let sum = (0..count).map(|at| drawn(draw, at)).fold(Term::default(), Term::plus);
-        sum.over / sum.under
-    };
-    (0..DRAWS).map(ratio).collect()
+    (0..DRAWS).map(|draw| (0..count).map(|at| drawn(draw, at)).sum::<Term>().ratio()).collect()
 }
 
 #[cfg(test)]

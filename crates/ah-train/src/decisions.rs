@@ -49,14 +49,6 @@ impl JudgedInput {
         self.ranking.first().copied().unwrap_or(fallback)
     }
 
-    /// Whether the program is slower than with the fallback by more than `limit`, or what is taken failed.
-    pub fn is_slower(&self, table: &Table, fallback: ChoiceId, limit: f64) -> bool {
-        let taken = table.usable(self.input, self.taken(fallback));
-        table.usable(self.input, fallback).is_some_and(|base| {
-            taken.is_none_or(|cell| Table::breaks(limit, self.overhead.net(cell.time), base.time))
-        })
-    }
-
     /// The decisions to take a single choice on these inputs.
     pub fn of_single(single: SingleChoice, table: &Table, inputs: &[u32]) -> Vec<Self> {
         let taken = |input| single.taken(|choice| table.usable(input, choice).is_some());

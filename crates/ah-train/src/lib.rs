@@ -52,7 +52,8 @@ pub use ah_model::{Error, Target};
 pub use bootstrap::Range;
 pub use explain::explain;
 pub use judge::{
-    Advice, Baseline, BaselineComparison, Evaluation, Gain, Metrics, Reason, TestReport, Verdict, evaluate,
+    Advice, Baseline, BaselineComparison, Evaluation, Gain, Losses, Metrics, Reason, TestReport, Verdict,
+    evaluate,
 };
 pub use overhead::Overhead;
 pub use params::{LearnerKind, MaxRisk, Outside, Params, Size, SplitBy};

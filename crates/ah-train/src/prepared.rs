@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ah_model::{ChoiceId, Error, Model};
+use ah_model::{Error, Model};
 
 use crate::data::split::Partition;
 use crate::data::{Dataset, Table};
@@ -41,21 +41,21 @@ impl Prepared {
         let training = &parts.training;
         let completed = joint::complete(&dataset, training, seed)?;
         let timed = completed.as_ref().map(|completed| completed.timed);
-        if completed.is_none() {
-            if by == SplitBy::Input && dataset.settings.group.is_empty() {
-                let Dependence { groups, factor } = dependence::find(&dataset, seed);
-                dataset.warnings.extend(factor);
-                dataset.groups = groups;
-            }
-            dataset.warnings.extend(joint::without_fields(&dataset));
-            dataset.warnings.extend(joint::not_estimated(&dataset));
-        }
         let (learning, shipping) = match completed {
             Some(Completed { learning, shipping, warning, .. }) => {
                 dataset.warnings.push(warning);
                 (dataset.with_table(learning), dataset.with_table(shipping))
             }
-            None => (dataset.clone(), dataset.clone()),
+            None => {
+                if by == SplitBy::Input && dataset.settings.group.is_empty() {
+                    let Dependence { groups, factor } = dependence::find(&dataset, seed);
+                    dataset.warnings.extend(factor);
+                    dataset.groups = groups;
+                }
+                dataset.warnings.extend(joint::without_fields(&dataset));
+                dataset.warnings.extend(joint::not_estimated(&dataset));
+                (dataset.clone(), dataset.clone())
+            }
         };
         let mut judging = Table::clone(&dataset.table);
         judging.timed = timed;
@@ -76,19 +76,12 @@ impl Prepared {
         decisions::decide(model, &self.judging, inputs, &self.plan.call_site)
     }
 
-    /// The groups that hold out several inputs of these decisions together, if any do.
-    pub fn keys(&self, judged: &[JudgedInput]) -> Vec<String> {
-        let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+    /// The groups that hold out several of these inputs together, if any do.
+    pub fn keys(&self, inputs: &[u32]) -> Vec<String> {
         match self.plan.test_split {
             SplitBy::Input if self.learning.groups.is_none() => Vec::new(),
-            SplitBy::Input => self.learning.evidence_keys(&inputs),
-            SplitBy::Dims => self.learning.keys(SplitBy::Dims, &inputs),
+            SplitBy::Input => self.learning.evidence_keys(inputs),
+            SplitBy::Dims => self.learning.keys(SplitBy::Dims, inputs),
         }
-    }
-
-    /// The model's fallback in the table to judge by.
-    pub fn judging_fallback(&self, model: &Model) -> ChoiceId {
-        let name = model.fallback.map(|fallback| model.choice_name(fallback));
-        name.and_then(|name| self.judging.choice_id(name)).unwrap_or(ChoiceId(0))
     }
 }

@@ -1,13 +1,12 @@
 //! A model beside always taking one choice: the figures that every table and record shows.
 
-use ah_model::{ChoiceId, Objective};
+use ah_model::Objective;
 use ah_types::SingleChoice;
 use serde::Serialize;
 
 use super::losses::Losses;
 use super::metrics::Metrics;
 use crate::bootstrap::Range;
-use crate::data::Table;
 use crate::decisions::JudgedInput;
 
 /// A smaller loss is printed as none.
@@ -52,29 +51,26 @@ pub struct Baseline {
 
 impl BaselineComparison {
     /// Prices decisions and the baselines on their inputs. Inputs of one key are held out together.
-    pub fn new(
-        table: &Table,
-        judged: &[JudgedInput],
-        keys: &[String],
-        fallback: ChoiceId,
-        best_single: SingleChoice,
-        max_slowdown: f64,
-    ) -> Self {
+    pub fn new(losses: &Losses<'_>, judged: &[JudgedInput], keys: &[String], single: SingleChoice) -> Self {
+        let Losses { table, fallback, max_slowdown } = *losses;
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
-        let constant = |single| JudgedInput::of_single(single, table, &inputs);
-        let always = |single: SingleChoice| Baseline {
-            choice: single.name(&table.choices),
-            metrics: Metrics::new(table, &constant(single), fallback, max_slowdown),
-        };
-        let losses = Losses { table, fallback };
+        let of_single = JudgedInput::of_single(single, table, &inputs);
+        let of_fallback =
+            JudgedInput::of_single(SingleChoice { first: fallback, second: None }, table, &inputs);
         Self {
-            model: Metrics::new(table, judged, fallback, max_slowdown),
-            always_fallback: always(SingleChoice { first: fallback, second: None }),
-            best_single: always(best_single),
-            range: losses.range(judged, &constant(best_single), keys),
+            model: Metrics::new(losses, judged),
+            always_fallback: Baseline {
+                choice: table.choices[fallback.index()].clone(),
+                metrics: Metrics::new(losses, &of_fallback),
+            },
+            best_single: Baseline {
+                choice: single.name(&table.choices),
+                metrics: Metrics::new(losses, &of_single),
+            },
+            range: losses.range(judged, &of_single, keys),
             slowdown_by_halves: losses.by_halves(judged),
             objective: table.objective,
-            single: best_single,
+            single,
             max_slowdown,
             timed: table.timed,
         }

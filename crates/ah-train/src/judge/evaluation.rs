@@ -9,6 +9,7 @@ use ah_model::{Device, Error, Feature, FeatureKind, Model, admits, artefact, cap
 use ah_types::log::{Log, Metadata, ReadOptions, read_with};
 
 use super::comparison::BaselineComparison;
+use super::losses::Losses;
 use crate::data::{self, Table, irregularities};
 use crate::decisions::{self, JudgedInput};
 use crate::error::mismatch;
@@ -93,9 +94,8 @@ pub fn evaluate(
             quoted(&table.choices[fallback.index()])
         ));
     }
-    let single = table.best_single(&inputs);
-    let comparison =
-        BaselineComparison::new(&table, &judged, &[], fallback, single, model.purpose.max_slowdown);
+    let losses = Losses { table: &table, fallback, max_slowdown: model.purpose.max_slowdown };
+    let comparison = BaselineComparison::new(&losses, &judged, &[], table.best_single(&inputs));
     Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, seen, warnings })
 }
 
@@ -173,11 +173,10 @@ impl Evaluation {
 
     /// Decisions of a training beside the single choice that is the best one for its training part.
     pub fn compared(prepared: &Prepared, model: &Model, judged: &[JudgedInput]) -> BaselineComparison {
-        let table = &prepared.judging;
-        let keys = prepared.keys(judged);
-        let (fallback, single) =
-            (prepared.judging_fallback(model), table.best_single(&prepared.parts.training));
-        BaselineComparison::new(table, judged, &keys, fallback, single, prepared.plan.max_slowdown)
+        let single = prepared.judging.best_single(&prepared.parts.training);
+        let losses = Losses::of_training(prepared, model);
+        let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+        BaselineComparison::new(&losses, judged, &prepared.keys(&inputs), single)
     }
 
     /// Writes one line for each input: its features as in the log, joined by commas, a tab, the

@@ -1,24 +1,67 @@
 //! How far the loss of some judged inputs may be off: because they are few, and because times are noisy.
 
-use ah_model::{ChoiceId, Objective};
+use ah_model::math::ln;
+use ah_model::{ChoiceId, Model, Objective};
 
 use crate::bootstrap::{Range, Term, mean, over_times, quantile, ratio};
 use crate::data::Table;
 use crate::data::table::Cell;
 use crate::decisions::JudgedInput;
+use crate::prepared::Prepared;
 
-/// The inputs that are judged.
+/// What decisions lose by the times of a table.
+#[derive(Clone, Copy)]
 pub struct Losses<'a> {
-    /// Their times.
+    /// The times.
     pub table: &'a Table,
     /// What counts where a choice has no time.
     pub fallback: ChoiceId,
+    /// An input is slower than the fallback where it takes more than this many times as long.
+    pub max_slowdown: f64,
 }
 
 /// The quantiles of a loss.
 const TAILS: [f64; 2] = [0.025, 0.975];
 
-impl Losses<'_> {
+impl<'a> Losses<'a> {
+    /// By the table that judges a training, for this model.
+    pub fn of_training(prepared: &'a Prepared, model: &Model) -> Self {
+        let table = &prepared.judging;
+        let name = model.fallback.map(|fallback| model.choice_name(fallback));
+        let fallback = name.and_then(|name| table.choice_id(name)).unwrap_or(ChoiceId(0));
+        Self { table, fallback, max_slowdown: prepared.plan.max_slowdown }
+    }
+
+    /// The choice whose time counts.
+    pub fn taken(&self, judged: &JudgedInput) -> ChoiceId {
+        judged.taken(self.fallback)
+    }
+
+    /// The time of taking this choice, with the decision. A declined input pays for it too.
+    pub fn time(&self, judged: &JudgedInput, choice: ChoiceId) -> f64 {
+        judged.overhead.net(self.table.time(judged.input, choice, self.fallback))
+    }
+
+    /// The log slowdown of taking this choice, with the decision.
+    pub fn loss(&self, judged: &JudgedInput, choice: ChoiceId) -> f64 {
+        ln(self.time(judged, choice) / self.table.inputs[judged.input as usize].best)
+    }
+
+    /// The log slowdown of what is taken, with the decision.
+    pub fn loss_of_taken(&self, judged: &JudgedInput) -> f64 {
+        self.loss(judged, self.taken(judged))
+    }
+
+    /// Whether the program is slower than with the fallback by more than the limit, or what is taken failed.
+    pub fn is_slower(&self, judged: &JudgedInput) -> bool {
+        let taken = self.table.usable(judged.input, self.taken(judged));
+        self.table.usable(judged.input, self.fallback).is_some_and(|base| {
+            taken.is_none_or(|cell| {
+                Table::breaks(self.max_slowdown, judged.overhead.net(cell.time), base.time)
+            })
+        })
+    }
+
     /// The range of the slowdown of these decisions, by the objective. Its upper end counts an input more, on which the heuristic
     /// errs as much as it or the best single choice errs on one of these, but by the greatest cost at most. Its lower end counts the
     /// least time of an input by halves of the measurements.
@@ -58,10 +101,8 @@ impl Losses<'_> {
     fn term(&self, judged: &JudgedInput, by_halves: bool) -> Term {
         let table = self.table;
         let input = judged.input;
-        let choice = judged.taken(self.fallback);
-        let measured = || {
-            (judged.overhead.net(table.time(input, choice, self.fallback)), table.inputs[input as usize].best)
-        };
+        let choice = self.taken(judged);
+        let measured = || (self.time(judged, choice), table.inputs[input as usize].best);
         let halves: Vec<(f64, f64)> = match table.usable(input, choice).filter(|_| by_halves) {
             Some(taken) => [0, 1].iter().filter_map(|&half| self.crossed(judged, taken, half)).collect(),
             None => Vec::new(),

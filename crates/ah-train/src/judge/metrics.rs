@@ -1,11 +1,11 @@
 //! The loss of decisions. If the model declines, or its choice failed, the input costs the fallback's
 //! time. A choice that failed counts as slower than the fallback too: a program cannot always run another one.
 
+use ah_model::Model;
 use ah_model::math::exp;
-use ah_model::{ChoiceId, Model};
 use serde::Serialize;
 
-use crate::data::Table;
+use super::losses::Losses;
 use crate::decisions::{JudgedInput, Pick};
 use crate::prepared::Prepared;
 
@@ -47,22 +47,18 @@ pub struct Metrics {
 impl Metrics {
     /// Prices what a model decides on these inputs of a training.
     pub fn of_model(prepared: &Prepared, model: &Model, inputs: &[u32]) -> Self {
-        let judged = prepared.judge(model, inputs);
-        let fallback = prepared.judging_fallback(model);
-        Self::new(&prepared.judging, &judged, fallback, prepared.plan.max_slowdown)
+        Self::new(&Losses::of_training(prepared, model), &prepared.judge(model, inputs))
     }
 
-    /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it
-    /// breaks this limit. Shares and the percentile are of the summed weights.
-    pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
+    /// Prices these decisions, each with the time of asking. Shares and the percentile are of the summed weights.
+    pub fn new(losses: &Losses<'_>, judged: &[JudgedInput]) -> Self {
         if judged.is_empty() {
             return Self::default();
         }
+        let Losses { table, fallback, .. } = *losses;
         let weight = |j: &JudgedInput| table.inputs[j.input as usize].weight;
-        // A declined input pays for the decision too.
-        let loss = |j: &JudgedInput, choice| j.overhead.loss(table, j.input, choice, fallback);
-        let slowdown = |j: &JudgedInput| loss(j, j.taken(fallback));
-        let time = |j: &JudgedInput| j.overhead.net(table.time(j.input, j.taken(fallback), fallback));
+        let slowdown = |j: &JudgedInput| losses.loss_of_taken(j);
+        let time = |j: &JudgedInput| losses.time(j, losses.taken(j));
         let of_fallback = |j: &JudgedInput| table.time(j.input, fallback, fallback);
         let has_failed = |j: &JudgedInput| match j.pick {
             Pick::Measured(choice) => table.usable(j.input, choice).is_none(),
@@ -96,17 +92,17 @@ impl Metrics {
             inputs: judged.len(),
             coverage: known(share(&|j| j.pick != Pick::Declined)),
             slowdown: known(mean(&slowdown)),
-            without_asking: known(mean(&|j| table.loss(j.input, j.taken(fallback), fallback))),
+            without_asking: known(mean(&|j| table.loss(j.input, losses.taken(j), fallback))),
             p99: known(p99),
             worst: known(exp(slowdowns[slowdowns.len() - 1].0)),
             comparable: comparable.len(),
             speedup_over_fallback: known(exp(gain / over_comparable(&|_| 1.0).max(f64::MIN_POSITIVE))),
             total: known(over_all(&time) / over_all(&|j| table.inputs[j.input as usize].best)),
             total_over_fallback: known(total_over_fallback),
-            over_limit: known(share(&|j| j.is_slower(table, fallback, max_slowdown))),
+            over_limit: known(share(&|j| losses.is_slower(j))),
             failed: count(&has_failed),
             unmeasured: count(&|j| j.pick == Pick::Unmeasured),
-            ranked_slowdown: known(mean(&|j| loss(j, j.ranked(fallback)))),
+            ranked_slowdown: known(mean(&|j| losses.loss(j, j.ranked(fallback)))),
         }
     }
 }

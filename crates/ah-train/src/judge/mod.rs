@@ -15,5 +15,6 @@ pub mod verdict;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
+pub use losses::Losses;
 pub use metrics::Metrics;
 pub use verdict::{Advice, FEW_INPUTS, Gain, Reason, Verdict};

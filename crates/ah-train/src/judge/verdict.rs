@@ -2,16 +2,16 @@
 //! input by input, and the noise of the log.
 
 use ah_model::math::ln;
-use ah_model::{ChoiceId, Model, Objective};
+use ah_model::{Model, Objective};
 use ah_types::SingleChoice;
 use serde::Serialize;
 
 use super::held_out::TestReport;
+use super::losses::Losses;
 use crate::bootstrap::{Term, mean, over_times, quantile, ratio};
-use crate::data::Table;
 use crate::decisions::JudgedInput;
 use crate::prepared::Prepared;
-use crate::promise::{GOOD_ENOUGH, Ladder};
+use crate::promise::{GOOD_ENOUGH, Rung};
 
 /// The three words of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -113,16 +113,16 @@ impl Verdict {
         model: &Model,
         constant: Option<&str>,
         held_out: &TestReport,
-        ladder: &Ladder,
+        rung: &Rung,
         obstacle: Option<Reason>,
     ) -> Self {
         let evaluation = &held_out.evaluation;
         let inputs = prepared.learning.usable.len();
         let table = &evaluation.table;
         let comparison = &evaluation.comparison;
-        let fallback = prepared.judging_fallback(model);
-        let gain =
-            |judged: &[JudgedInput], over| Gain::new(table, judged, over, fallback, &prepared.keys(judged));
+        let losses = Losses::of_training(prepared, model);
+        let fallback = losses.fallback;
+        let gain = |judged: &[JudgedInput], over| Gain::new(prepared, &losses, judged, over);
         let of_fallback = SingleChoice { first: fallback, second: None };
         let always = |advice, reason, single: SingleChoice, gain| {
             let choices = std::iter::once(single.first).chain(single.second);
@@ -138,7 +138,7 @@ impl Verdict {
                 evaluation.judged.iter().map(|judged| JudgedInput::constant(judged.input, choice)).collect();
             let single = SingleChoice { first: choice, second: None };
             let gain = gain(&taken, of_fallback);
-            let is_few = inputs < FEW_INPUTS && ladder.rung().slowdown > 1.0 + GOOD_ENOUGH;
+            let is_few = inputs < FEW_INPUTS && rung.slowdown > 1.0 + GOOD_ENOUGH;
             return match (obstacle, &gain) {
                 (Some(reason @ Reason::TooFewForPromise), _) => {
                     always(Advice::MeasureMore, reason, single, None)
@@ -200,28 +200,27 @@ impl Gain {
     /// inputs without a gain, 3 to 5 % then show one, instead of 6 to 8 % of a plain bootstrap; a gain of 1.3 times shows on 16 inputs in
     /// 90 % of the logs, where an input as bad as the worst hides it in a quarter of them.
     fn new(
-        table: &Table,
+        prepared: &Prepared,
+        losses: &Losses<'_>,
         judged: &[JudgedInput],
         over: SingleChoice,
-        fallback: ChoiceId,
-        keys: &[String],
     ) -> Option<Self> {
+        let table = losses.table;
         let taken = |input: u32| over.taken(|choice| table.usable(input, choice).is_some());
-        let comparable: Vec<usize> = (0..judged.len())
-            .filter(|&at| table.usable(judged[at].input, taken(judged[at].input)).is_some())
-            .collect();
+        let has_time = |judged: &&JudgedInput| table.usable(judged.input, taken(judged.input)).is_some();
+        let comparable: Vec<&JudgedInput> = judged.iter().filter(has_time).collect();
         if comparable.is_empty() || table.timed.is_some() {
             return None;
         }
-        let term = |&at: &usize| {
-            let judged = &judged[at];
-            let here = judged.overhead.net(table.time(judged.input, judged.taken(fallback), fallback));
-            let there = table.time(judged.input, taken(judged.input), fallback);
+        let term = |judged: &&JudgedInput| {
+            let here = losses.time(judged, losses.taken(judged));
+            let there = table.time(judged.input, taken(judged.input), losses.fallback);
             let term = Term::of_times(table.objective, there, here);
             term.weighted(table.inputs[judged.input as usize].weight)
         };
         let terms: Vec<Term> = comparable.iter().map(term).collect();
-        let keys: Vec<String> = comparable.iter().filter_map(|&at| keys.get(at).cloned()).collect();
+        let inputs: Vec<u32> = comparable.iter().map(|judged| judged.input).collect();
+        let keys = prepared.keys(&inputs);
         let mirrored = |term: &Term| match table.objective {
             Objective::Total => Term { over: term.over.min(term.under), under: term.over.max(term.under) },
             Objective::Geomean => Term { over: -term.over.abs(), under: term.under },
@@ -233,7 +232,7 @@ impl Gain {
             times: times(ratio(&terms)),
             low: times(quantile(&terms, &keys, TAILS[0], Some(further))),
             high: times(quantile(&terms, &keys, TAILS[1], None)),
-            inputs: comparable.len(),
+            inputs: inputs.len(),
         })
     }
 

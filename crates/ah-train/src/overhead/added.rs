@@ -1,7 +1,6 @@
 //! The time that asking a model adds to a run.
 
 use ah_model::ChoiceId;
-use ah_model::math::ln;
 use serde::Serialize;
 
 use crate::data::Table;
@@ -22,11 +21,6 @@ impl Overhead {
     /// The time of a run with the decision.
     pub fn net(&self, time: f64) -> f64 {
         if self.overlaps { time.max(self.ms) } else { time + self.ms }
-    }
-
-    /// The log slowdown of taking `choice`, with the decision.
-    pub fn loss(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
-        ln(self.net(table.time(input, choice, fallback)) / table.inputs[input as usize].best)
     }
 
     /// The objective's cost of taking `choice`, with the decision, as it is learned: at most the greatest that counts, so that

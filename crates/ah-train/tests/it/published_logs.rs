@@ -5,7 +5,7 @@ use crate::common;
 use std::path::{Path, PathBuf};
 
 use ah_model::{ChoiceId, Model};
-use ah_train::{BaselineComparison, Evaluation, Params, TrainedModel, evaluate, train};
+use ah_train::{BaselineComparison, Evaluation, Losses, Params, TrainedModel, evaluate, train};
 use ah_types::SingleChoice;
 use common::published;
 
@@ -45,7 +45,8 @@ fn best_single_of_the_shipped_logs() {
         let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();
         for first in (0..table.choices.len() as u32).map(ChoiceId) {
             let choice = SingleChoice { first, second: Some(fallback) };
-            let other = BaselineComparison::new(&table, &judged, &[], fallback, choice, 1.05).best_single;
+            let losses = Losses { table: &table, fallback, max_slowdown: 1.05 };
+            let other = BaselineComparison::new(&losses, &judged, &[], choice).best_single;
             assert!(single.metrics.slowdown <= other.metrics.slowdown + 1e-12, "{name}: {other:?}");
         }
     }

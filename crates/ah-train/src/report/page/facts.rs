@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ah_model::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
-use crate::data::{LEAST_MS, Table};
-use crate::decisions::Pick;
-use crate::judge::Evaluation;
+use crate::data::LEAST_MS;
+use crate::decisions::{JudgedInput, Pick};
+use crate::judge::{Evaluation, Losses};
 use crate::report::summary;
 
 /// The most inputs on the map. More are thinned evenly.
@@ -17,48 +17,27 @@ const WORST: usize = 20;
 /// The points of a slowdown curve.
 const QUANTILES: usize = 201;
 
-/// The heuristic's choice on one input.
-struct JudgedPick {
-    input: u32,
-    choice: ChoiceId,
-    declined: bool,
-    /// With the decision, as the figures above the curves have it.
-    log_slowdown: f64,
-    /// True if it is slower than the fallback by more than the limit.
-    slow: bool,
-}
-
 /// All facts of the page: `model` on the inputs of `evaluation`.
 pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
     let Evaluation { table, judged, comparison, .. } = evaluation;
     let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap_or(ChoiceId(0));
+    let losses = &Losses { table, fallback, max_slowdown: comparison.max_slowdown };
     let single = |input: u32| comparison.single.taken(|choice| table.usable(input, choice).is_some());
     // Where few choices have times, no figure of an input is known.
     let unknown = summary::unknown(comparison);
     let known = if unknown.is_some() { &[][..] } else { &judged[..] };
-    let taken: Vec<JudgedPick> = known
-        .iter()
-        .map(|j| {
-            let choice = j.taken(fallback);
-            let log_slowdown = j.overhead.loss(table, j.input, choice, fallback);
-            let slow = j.is_slower(table, fallback, comparison.max_slowdown);
-            JudgedPick { input: j.input, choice, declined: j.pick == Pick::Declined, log_slowdown, slow }
-        })
-        .collect();
-    let curve = |name: &str, losses: Vec<f64>| json!({ "name": name, "slowdowns": quantiles(losses) });
-    let always = |name: &str, choice: &dyn Fn(u32) -> ChoiceId| {
-        curve(name, taken.iter().map(|t| table.loss(t.input, choice(t.input), fallback)).collect())
-    };
+    let curve = |name: &str, loss: &dyn Fn(&JudgedInput) -> f64| json!({ "name": name, "slowdowns": quantiles(known.iter().map(loss).collect()) });
     let curves = vec![
-        curve(&model.heuristic, taken.iter().map(|t| t.log_slowdown).collect()),
-        always(&comparison.best_single.choice, &single),
-        always(&comparison.always_fallback.choice, &|_| fallback),
+        // With the decision, as the figures above the curves have it.
+        curve(&model.heuristic, &|j| losses.loss_of_taken(j)),
+        curve(&comparison.best_single.choice, &|j| table.loss(j.input, single(j.input), fallback)),
+        curve(&comparison.always_fallback.choice, &|j| table.loss(j.input, fallback, fallback)),
     ];
     let features = model.features.base().features().iter();
     let features: Vec<Value> =
         features.map(|f| json!({ "name": f.name, "numerical": f.kind == FeatureKind::Numerical })).collect();
-    let step = taken.len().div_ceil(MOST_POINTS).max(1);
-    let points: Vec<Value> = taken.iter().step_by(step).map(|t| point(table, t)).collect();
+    let step = known.len().div_ceil(MOST_POINTS).max(1);
+    let points: Vec<Value> = known.iter().step_by(step).map(|judged| point(losses, judged)).collect();
     json!({
         "heuristic": model.heuristic,
         "optimization": model.optimization,
@@ -79,10 +58,10 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
         "points": points,
         "inputs": judged.len(),
         "weighted": judged.iter().any(|judged| table.inputs[judged.input as usize].weight != 1.0),
-        "choices": choices(table, &taken),
-        "worst": worst(model, table, &taken),
+        "choices": choices(losses, known),
+        "worst": worst(model, losses, known),
         "noise": table.spread(judged.iter().map(|judged| judged.input)),
-        "tree": nodes(model, table, &taken),
+        "tree": nodes(model, losses, known),
         "boosted": model.boosters.len(),
     })
 }
@@ -94,28 +73,31 @@ fn quantiles(mut losses: Vec<f64>) -> Vec<f64> {
 }
 
 /// An input on the map.
-fn point(table: &Table, taken: &JudgedPick) -> Value {
-    let cells = table.cells(taken.input).iter();
-    let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken.choice, |cell| cell.choice);
+fn point(losses: &Losses<'_>, judged: &JudgedInput) -> Value {
+    let cells = losses.table.cells(judged.input).iter();
+    let taken = losses.taken(judged);
+    let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken, |cell| cell.choice);
     json!({
-        "values": table.inputs[taken.input as usize].values,
+        "values": losses.table.inputs[judged.input as usize].values,
         "winner": winner.index(),
-        "taken": taken.choice.index(),
-        "slowdown": taken.log_slowdown.exp(),
+        "taken": taken.index(),
+        "slowdown": losses.loss_of_taken(judged).exp(),
     })
 }
 
 /// How often each choice was measured, wins and is taken, and its margin: the geometric mean of the second best time
 /// over its own, on the inputs that it wins.
-fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
+fn choices(losses: &Losses<'_>, judged: &[JudgedInput]) -> Vec<Value> {
+    let table = losses.table;
     let choices = table.choices.len();
     let mut measured = vec![0; choices];
     let mut wins = vec![0; choices];
     let mut takes = vec![0; choices];
     let mut margins = vec![0.0; choices];
-    for t in taken {
-        takes[t.choice.index()] += 1;
-        let mut best: Vec<_> = table.cells(t.input).iter().filter(|cell| cell.time.is_finite()).collect();
+    for judged in judged {
+        takes[losses.taken(judged).index()] += 1;
+        let mut best: Vec<_> =
+            table.cells(judged.input).iter().filter(|cell| cell.time.is_finite()).collect();
         best.iter().for_each(|cell| measured[cell.choice.index()] += 1);
         best.sort_by(|a, b| a.time.total_cmp(&b.time));
         if let [winner, rest @ ..] = best.as_slice() {
@@ -131,45 +113,39 @@ fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     table.choices.iter().enumerate().map(fact).collect()
 }
 
-fn worst(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
-    let mut order: Vec<&JudgedPick> = taken.iter().collect();
-    order.sort_by(|a, b| b.log_slowdown.total_cmp(&a.log_slowdown).then(a.input.cmp(&b.input)));
+fn worst(model: &Model, losses: &Losses<'_>, judged: &[JudgedInput]) -> Vec<Value> {
+    let table = losses.table;
+    let mut order: Vec<(f64, &JudgedInput)> = judged.iter().map(|j| (losses.loss_of_taken(j), j)).collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.input.cmp(&b.1.input)));
     let names = model.features.base().features();
-    let listed = |t: &&JudgedPick| {
-        let mut times: Vec<(&str, f64)> = table
-            .cells(t.input)
-            .iter()
-            .map(|cell| (table.choices[cell.choice.index()].as_str(), cell.time))
-            .collect();
+    let listed = |(loss, judged): &(f64, &JudgedInput)| {
+        let name = |choice: ChoiceId| table.choices[choice.index()].as_str();
+        let cells = table.cells(judged.input).iter();
+        let mut times: Vec<(&str, f64)> = cells.map(|cell| (name(cell.choice), cell.time)).collect();
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let values = &table.inputs[t.input as usize].values;
-        let input: Vec<String> =
-            names.iter().zip(values).map(|(f, value)| format!("{}={value}", f.name)).collect();
+        let values = names.iter().zip(&table.inputs[judged.input as usize].values);
         json!({
-            "input": input,
-            "slowdown": t.log_slowdown.exp(),
-            "taken": table.choices[t.choice.index()],
-            "declined": t.declined,
+            "input": values.map(|(f, value)| format!("{}={value}", f.name)).collect::<Vec<_>>(),
+            "slowdown": loss.exp(),
+            "taken": name(losses.taken(judged)),
+            "declined": judged.pick == Pick::Declined,
             "times": times,
         })
     };
-    order.iter().take(WORST).filter(|t| t.log_slowdown > 0.0).map(listed).collect()
+    order.iter().take(WORST).filter(|(loss, _)| *loss > 0.0).map(listed).collect()
 }
 
 /// The nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower
 /// than the fallback by more than the limit (`slow`).
-fn nodes(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
+fn nodes(model: &Model, losses: &Losses<'_>, judged: &[JudgedInput]) -> Vec<Value> {
+    let Losses { table, .. } = losses;
     let tree = &model.tree;
-    let mut here = vec![(0_usize, 0.0, 0_usize); tree.nodes.len()];
-    let mut takes: Vec<BTreeMap<ChoiceId, usize>> = vec![BTreeMap::new(); tree.nodes.len()];
-    for t in taken {
-        let logged = model.row(&*table.inputs[t.input as usize].values);
+    let mut here: Vec<Vec<&JudgedInput>> = vec![Vec::new(); tree.nodes.len()];
+    for judged in judged {
+        let logged = model.row(&*table.inputs[judged.input as usize].values);
         let row = model.features.row(&logged);
         if let Ok((_, end, _)) = tree.path(|column| model.column_value(column, &row)) {
-            here[end].0 += 1;
-            here[end].1 += t.log_slowdown;
-            here[end].2 += usize::from(t.slow);
-            *takes[end].entry(t.choice).or_default() += 1;
+            here[end].push(judged);
         }
     }
     let words = |test: &Test, left: bool| -> String {
@@ -186,9 +162,14 @@ fn nodes(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
         }
         Node::Leaf(leaf) => {
             // Boosted trees and formulas take different choices in a leaf: the page shows the one that is taken most often.
-            let (count, loss, slow) = here[at];
-            let often = || takes[at].iter().max_by_key(|(_, count)| **count).map(|(choice, _)| *choice);
-            let often = || leaf.ranked(model.choice_id(&table.choices[often()?.index()])?);
+            let here = &here[at];
+            let often = || {
+                let mut takes: BTreeMap<ChoiceId, usize> = BTreeMap::new();
+                here.iter().for_each(|judged| *takes.entry(losses.taken(judged)).or_default() += 1);
+                let (choice, _) = takes.into_iter().max_by_key(|(_, count)| *count)?;
+                leaf.ranked(model.choice_id(&table.choices[choice.index()])?)
+            };
+            let loss: f64 = here.iter().map(|judged| losses.loss_of_taken(judged)).sum();
             let chosen = match model.is_by_choice() {
                 true => often().or(leaf.ranking.first()),
                 false => leaf.choose(model.fallback, |_| true),
@@ -201,9 +182,9 @@ fn nodes(model: &Model, table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
                 "worst": shown.map(|ranked| ranked.worst),
                 "over_fallback": shown.map(|ranked| ranked.worst_over_fallback),
                 "declines": chosen.is_none(),
-                "here": count,
-                "loss": (count > 0).then(|| (loss / count as f64).exp()),
-                "slow": slow,
+                "here": here.len(),
+                "loss": (!here.is_empty()).then(|| (loss / here.len() as f64).exp()),
+                "slow": here.iter().filter(|judged| losses.is_slower(judged)).count(),
             })
         }
     };

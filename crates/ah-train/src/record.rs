@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::judge::{TestReport, Verdict};
 use crate::prepared::Prepared;
-use crate::promise::{Ladder, Recipe};
+use crate::promise::{Recipe, SizeChoice};
 use crate::search::Portfolio;
 
 /// The purpose of a model.
@@ -25,7 +25,7 @@ pub fn purpose(prepared: &Prepared) -> Purpose {
 /// The record of a training.
 pub fn provenance(
     recipe: &Recipe<'_>,
-    ladder: &Ladder,
+    chosen: &SizeChoice,
     held_out: &TestReport,
     verdict: &Verdict,
     portfolio: Option<&Portfolio>,
@@ -42,12 +42,12 @@ pub fn provenance(
     if let Some(share) = held_out.evaluation.comparison.timed {
         parameters["timed"] = share.into();
     }
-    let metrics = json!({
+    let mut metrics = json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
         "verdict": verdict,
         "train_inputs": held_out.train_inputs,
-        "cross_validated_slowdown": ladder.rung().slowdown,
-        "sizes": ladder,
+        "cross_validated_slowdown": chosen.ladder.rung().slowdown,
+        "sizes": chosen.ladder,
         "held_out": held_out.evaluation.comparison.model,
         "held_out_range": held_out.evaluation.comparison.range,
         "held_out_by_halves": held_out.evaluation.comparison.slowdown_by_halves,
@@ -56,6 +56,9 @@ pub fn provenance(
         "always_fallback": held_out.evaluation.comparison.always_fallback,
         "best_single": held_out.evaluation.comparison.best_single,
     });
+    if let Some(new) = &chosen.on_new_groups {
+        metrics["on_new_groups"] = json!(new);
+    }
     // A log and the same one packed are one: the hash is of the unpacked bytes too.
     let file = |source: &Source| {
         let name = source.path.file_name().unwrap_or_default().to_string_lossy();

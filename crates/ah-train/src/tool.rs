@@ -296,7 +296,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Error> {
         figures["notes"] = json!(report::summary::notes(comparison));
         return stdout(&format!("{figures}\n"));
     }
-    stdout(&report::summary::evaluated(model.purpose.objective, &model.heuristic, comparison))?;
+    stdout(&report::summary::evaluated(&model.heuristic, comparison))?;
     notes(&report::summary::notes(comparison));
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::calibrate::{self, Margin};
-use crate::promise::{self, COSTLY, Folds, Ladder, NewGroups, Recipe, SizeChoice, StricterPromise, View};
+use crate::promise::{self, COSTLY, Folds, Recipe, SizeChoice, View};
 use crate::record;
 use crate::search::{self, Portfolio};
 
@@ -28,20 +28,16 @@ pub struct TrainedModel {
     pub model: Model,
     /// Whether the log alone declares its features.
     pub is_ad_hoc: bool,
-    /// The sizes that were compared.
-    pub ladder: Ladder,
+    /// The sizes that were compared, and the heuristic that was learned from the training part.
+    pub chosen: SizeChoice,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// What to do, and why.
     pub verdict: Verdict,
-    /// What the heuristic loses on groups that it never saw, where the log has groups.
-    pub on_new_groups: Option<NewGroups>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
-    /// The stricter default promise that costs much more than the one that is made.
-    pub stricter: Option<StricterPromise>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
     /// How long the training took, reading included.
@@ -113,13 +109,12 @@ pub fn train_checked(
     // Search, fit and promise: once to be judged, once to ship.
     let (chosen, only_fallback) = choose_size(&mut prepared);
     let Prepared { plan, learning, shipping, .. } = &prepared;
-    let ladder = &chosen.ladder;
-    let max_leaves = ladder.rung().most;
-    let judging = Recipe { dataset: learning, plan, configuration: &chosen.configuration, max_leaves };
+    let rung = chosen.ladder.rung();
+    let configuration = &chosen.configuration;
+    let judging = Recipe { dataset: learning, plan, configuration, max_leaves: rung.most };
     let ships = Recipe { dataset: shipping, ..judging };
-    let (mut model, margin) = ships.learn(&shipping.usable, ladder.rung());
-    let constant_of = |model: &Model| decisions::constant(model, &plan.call_site).map(str::to_owned);
-    let constants = [&chosen.model, &model].map(constant_of);
+    let (mut model, margin) = ships.learn(&shipping.usable, rung);
+    let constants = [&chosen.model, &model].map(|model| decisions::constant(model, &plan.call_site));
     // Of choices that are about as good, the one that was judged ships.
     if constants[0] != constants[1] && constants.iter().all(Option::is_some) && !plan.promises() {
         model = chosen.model.clone();
@@ -135,15 +130,12 @@ pub fn train_checked(
         Some(NoPromise::Unkept) => Some(Reason::PromiseUnkept),
         _ => None,
     };
-    let verdict = Verdict::new(&prepared, &model, constant, &held_out, ladder, obstacle);
+    let verdict = Verdict::new(&prepared, &model, constant, &held_out, rung, obstacle);
 
     // Write.
-    let portfolio = prepared.portfolio.as_ref();
     model.purpose = record::purpose(&prepared);
-    model.provenance = record::provenance(&judging, ladder, &held_out, &verdict, portfolio);
-    if let Some(new) = &chosen.on_new_groups {
-        model.provenance.metrics.insert("on_new_groups".to_owned(), serde_json::json!(new));
-    }
+    model.provenance =
+        record::provenance(&judging, &chosen, &held_out, &verdict, prepared.portfolio.as_ref());
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
     let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model, &shipping.usable));
@@ -159,12 +151,10 @@ pub fn train_checked(
         model,
         is_ad_hoc: learning.ad_hoc,
         verdict,
-        ladder: chosen.ladder,
+        chosen,
         portfolio: prepared.portfolio,
         held_out,
-        on_new_groups: chosen.on_new_groups,
         no_promise,
-        stricter: chosen.stricter,
         warnings,
         duration: start.elapsed(),
         plan: prepared.plan,

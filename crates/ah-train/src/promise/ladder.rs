@@ -86,12 +86,6 @@ struct Tried {
     fitted: OnceCell<CrossFitted>,
 }
 
-impl From<Configuration> for Tried {
-    fn from(configuration: Configuration) -> Self {
-        Self { configuration, fitted: OnceCell::new() }
-    }
-}
-
 impl Tried {
     /// A candidate for each size, under this promise.
     fn candidates<'c>(
@@ -129,12 +123,13 @@ impl Tried {
 pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
     let Recipe { dataset, plan, .. } = *recipe;
     let is_tree = plan.learner.row().boosting != Boosting::Always;
-    let tree = is_tree.then(|| Tried::from(recipe.configuration.clone()));
-    let sharp = sharp_tree(plan).map(Tried::from);
+    let tried = |configuration| Tried { configuration, fitted: OnceCell::new() };
+    let tree = is_tree.then(|| tried(recipe.configuration.clone()));
+    let sharp = sharp_tree(plan).map(tried);
     let boosted = boosted(plan, recipe.configuration);
     let on_formula = boosted.clone().map(Configuration::on_formula);
     let larger = [vec![tree_on_formula(plan)], vec![boosted, on_formula]];
-    let larger = larger.map(|tried| tried.into_iter().flatten().map(Tried::from).collect::<Vec<_>>());
+    let larger = larger.map(|larger| larger.into_iter().flatten().map(tried).collect::<Vec<_>>());
     let formula_folds: OnceCell<Option<Folds<'_>>> = OnceCell::new();
     let folds_of = |tried: &Tried| match tried.configuration.on_formula {
         true => formula_folds.get_or_init(|| folds.on_formula(dataset, plan)).as_ref(),

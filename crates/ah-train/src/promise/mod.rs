@@ -15,7 +15,6 @@ mod priced;
 pub mod recipe;
 
 pub use calibrate::{ALWAYS, NEVER};
-#[cfg(feature = "cli")]
 pub use candidate::Rung;
 pub use folds::Folds;
 pub use ladder::{COSTLY, GOOD_ENOUGH, Ladder, SizeChoice, StricterPromise, choose_size};

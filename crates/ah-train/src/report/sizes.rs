@@ -11,7 +11,7 @@ use crate::train::TrainedModel;
 
 /// One line for each size, an arrow at the taken one: what it loses and gains with its decisions, and the mean time of one.
 pub fn sizes(trained: &TrainedModel) -> String {
-    let Ladder { rungs, chosen, .. } = &trained.ladder;
+    let Ladder { rungs, chosen, .. } = &trained.chosen.ladder;
     let by =
         if trained.model.purpose.objective == Objective::Total { " (by the root of their time)" } else { "" };
     let compared = match trained.plan.counts_asking() {
@@ -40,7 +40,7 @@ pub fn sizes(trained: &TrainedModel) -> String {
 
 /// The size that is taken, and why.
 pub fn taken(trained: &TrainedModel) -> String {
-    let Ladder { rungs, chosen, accepted, .. } = &trained.ladder;
+    let Ladder { rungs, chosen, accepted, .. } = &trained.chosen.ladder;
     let rung = &rungs[*chosen];
     let best = rungs.iter().min_by(|a, b| a.slowdown.total_cmp(&b.slowdown)).unwrap_or(rung);
     let is_least = rungs.iter().all(|other| other.slowdown_of_picks >= rung.slowdown_of_picks);

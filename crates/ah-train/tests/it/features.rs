@@ -4,7 +4,7 @@ use crate::common;
 
 use std::fmt::Write as _;
 
-use ah_model::{Objective, PromiseMode};
+use ah_model::PromiseMode;
 use ah_train::{LearnerKind, MaxRisk, NoPromise, Params, SplitBy, TrainedModel, evaluate, report, train};
 use common::{HEAD, learner, log};
 
@@ -100,7 +100,7 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
         assert!(summary.contains("> 200 % slower "), "{summary}");
         let evaluation = evaluate(&trained.model, &files.params().logs, None, false).unwrap();
         assert_eq!(evaluation.comparison.model.over_limit, 0.0);
-        let summary = report::summary::evaluated(Objective::Geomean, "T", &evaluation.comparison);
+        let summary = report::summary::evaluated("T", &evaluation.comparison);
         assert!(summary.contains("> 200 % slower "), "{summary}");
     }
 }

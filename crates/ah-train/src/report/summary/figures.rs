@@ -18,13 +18,9 @@ const RANGE: usize = 5;
 
 /// The figures of a model on some inputs. Each includes the time of the decisions. Where the log has groups, its inputs give
 /// each other away, so the loss on new groups comes first.
-pub fn figures(
-    objective: Objective,
-    which: &str,
-    comparison: &BaselineComparison,
-    on_new_groups: Option<&NewGroups>,
-) -> String {
-    let BaselineComparison { model, always_fallback, best_single, max_slowdown, range, .. } = comparison;
+pub fn figures(which: &str, comparison: &BaselineComparison, on_new_groups: Option<&NewGroups>) -> String {
+    let BaselineComparison { model, always_fallback, best_single, objective, max_slowdown, range, .. } =
+        comparison;
     if let Some(text) = unknown(comparison) {
         return format!("{text}\n");
     }
@@ -34,7 +30,7 @@ pub fn figures(
     let without = if others > 0 { format!(", {others} without a time of it") } else { String::new() };
     // It is a share of the mean over inputs, and may exceed that of the total time.
     let asking = match model.slowdown / model.without_asking - 1.0 {
-        share if share < 5e-5 || objective == Objective::Total => String::new(),
+        share if share < 5e-5 || *objective == Objective::Total => String::new(),
         share => format!(" ({} the decision)", loss(1.0 + share)),
     };
     let mean = format!(

@@ -6,7 +6,6 @@ mod promise;
 mod verdict;
 mod words;
 
-use ah_model::Objective;
 use serde_json::{Value, json};
 
 use super::sizes;
@@ -21,14 +20,9 @@ pub use verdict::verdict;
 /// The summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
 /// why there is none, and the size that is taken.
 pub fn trained(trained: &TrainedModel) -> String {
-    let model = &trained.model;
     let comparison = &trained.held_out.evaluation.comparison;
-    let mut text = verdict(trained);
-    text +=
-        &figures::figures(model.purpose.objective, "held-out", comparison, trained.on_new_groups.as_ref());
-    text += &promise::promise_line(trained);
-    text += &sizes::taken(trained);
-    text
+    let figures = figures::figures("held-out", comparison, trained.chosen.on_new_groups.as_ref());
+    format!("{}{figures}{}{}", verdict(trained), promise::promise_line(trained), sizes::taken(trained))
 }
 
 /// The figures of a training, for programs.
@@ -45,18 +39,18 @@ pub fn json(trained: &TrainedModel) -> Value {
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
         "promise": model.promise,
-        "sizes": trained.ladder,
+        "sizes": trained.chosen.ladder,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained),
         "constant": trained.constant(),
-        "on_new_groups": trained.on_new_groups,
+        "on_new_groups": trained.chosen.on_new_groups,
         "verdict": trained.verdict,
         "summary": self::trained(trained),
     })
 }
 
-/// The summary of an evaluation of a model that was learned for this objective.
-pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
-    format!("{name}: {}", figures::figures(objective, "logged", comparison, None))
+/// The summary of an evaluation.
+pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
+    format!("{name}: {}", figures::figures("logged", comparison, None))
 }

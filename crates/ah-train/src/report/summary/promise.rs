@@ -23,7 +23,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
         let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
-        let stricter = match trained.stricter {
+        let stricter = match trained.chosen.stricter {
             _ if !is_loose => String::new(),
             Some(stricter) => price(stricter),
             None if needed > inputs => format!("\n1 % needs about {needed} inputs."),
@@ -32,7 +32,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         };
         format!("{}{stricter}\n", promised(promise, &fallback, trained.plan.call_site.rates.is_none()))
     };
-    let groups = trained.on_new_groups.as_ref();
+    let groups = trained.chosen.on_new_groups.as_ref();
     let few = |counted| match counted == inputs {
         true => format!("{inputs} inputs are too few"),
         false => {

@@ -148,13 +148,22 @@ impl<F> MultiKernelBuilder<F> {
             }
             exists
         });
-        let forced = forced.or(off);
         let (versions, functions): (Vec<String>, Vec<F>) =
             self.kernels.into_iter().map(|(_, version, function)| (version, function)).unzip();
         let head = Head::new(&decision, &versions);
         let file = if self.caches { cache_file(&environment, &decision, &head) } else { None };
         // The generation first: heuristics that register in between make the table stale.
-        let table = Table::new(treatments, find::generation(), decision.has_heuristics());
+        let mut table = Table::new(treatments, find::generation(), decision.has_heuristics());
+        match file.as_deref().map_or(Ok(Vec::new()), |file| picks::read(file, &head)) {
+            Ok(found) => {
+                for pick in found {
+                    if table.len() < self.max_picks {
+                        table.insert(pick);
+                    }
+                }
+            }
+            Err(error) => log::warn!("{name}: {error}; ignored"),
+        }
         let picker = Picker {
             eligible,
             table: ArcSwap::from_pointee(table),
@@ -162,7 +171,7 @@ impl<F> MultiKernelBuilder<F> {
             claimed: Mutex::default(),
             events: Mutex::default(),
             timer: self.timer,
-            forced,
+            forced: forced.or(off),
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
@@ -171,12 +180,6 @@ impl<F> MultiKernelBuilder<F> {
             head,
             decision,
         };
-        if let Some(file) = &picker.file {
-            match picks::read(file, &picker.head) {
-                Ok(found) => picker.add(found),
-                Err(error) => log::warn!("{name}: {error}; ignored"),
-            }
-        }
         Ok(MultiKernel { functions, picker })
     }
 }

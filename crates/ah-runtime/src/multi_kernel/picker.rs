@@ -119,7 +119,7 @@ impl Picker {
         });
     }
 
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
         let _changing = lock(&self.changing);
         let mut table = Table::clone(&self.table.load());
         let result = change(&mut table);
@@ -182,9 +182,11 @@ impl Picker {
         drop(table);
         for (kernel, outcome) in outcomes.iter().enumerate() {
             if let Err(Failure::Failed(reason)) = outcome {
-                let kernel = self.name_of(kernel);
-                let reason = reason.clone();
-                self.report(Event::Failed { kernel, reason, context: context.clone() });
+                self.report(Event::Failed {
+                    kernel: self.name_of(kernel),
+                    reason: reason.clone(),
+                    context: context.clone(),
+                });
             }
         }
         let mut medians: Box<[Option<f64>]> =
@@ -236,17 +238,6 @@ impl Picker {
             self.write_file();
         }
         self.report(Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) });
-    }
-
-    /// Remembers picks from a file, up to the limit.
-    pub(super) fn add(&self, picks: Vec<Pick>) {
-        self.change(|table| {
-            for pick in picks {
-                if table.len() < self.max_picks {
-                    table.insert(pick);
-                }
-            }
-        });
     }
 
     /// Writes all picks to the file. Of several processes, the last one wins.

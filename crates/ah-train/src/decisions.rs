@@ -92,8 +92,9 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], call_site: &CallSite
     let tables = Tables::new(model);
     let used = Footprint::of_model(model);
     let mean = call_site.overhead(&used, &used.parts);
-    let by_node: Vec<Overhead> = used.paths.iter().map(|parts| call_site.overhead(&used, parts)).collect();
-    let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
+    let leaves = model.tree.leaves();
+    let by_leaf: Vec<Overhead> =
+        leaves.map(|(node, _)| call_site.overhead(&used, &used.paths[node])).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = &*table.inputs[input as usize].values;
@@ -123,16 +124,13 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], call_site: &CallSite
             true => pick(&reached),
             false => reached.pick_expected(eligible),
         });
-        let pick = match picked {
-            Ok(choice) => match offered(choice) {
-                Some(choice) => Pick::Measured(choice),
-                None if Some(choice) == model.fallback => Pick::Declined,
-                None => Pick::Unmeasured,
-            },
-            Err(_) => Pick::Declined,
-        };
+        let pick = picked.map_or(Pick::Declined, |choice| match offered(choice) {
+            Some(choice) => Pick::Measured(choice),
+            None if Some(choice) == model.fallback => Pick::Declined,
+            None => Pick::Unmeasured,
+        });
         // Where no leaf is reached, the mean of all paths.
-        let overhead = reached.map_or(mean, |reached| by_node[nodes[reached.leaf]]);
+        let overhead = reached.map_or(mean, |reached| by_leaf[reached.leaf]);
         JudgedInput { input, ranking, saved, pick, overhead }
     };
     inputs.iter().map(judge).collect()

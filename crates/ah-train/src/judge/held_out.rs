@@ -26,11 +26,8 @@ impl TestReport {
     pub fn new(recipe: &Recipe<'_>, chosen: &SizeChoice, prepared: &Prepared) -> Self {
         let plan = recipe.plan;
         let parts = &prepared.parts;
-        let alone = match plan.test_split {
-            SplitBy::Input => None,
-            SplitBy::Dims => Some(recipe.dataset.hold_out(SplitBy::Input, plan.seed)),
-        };
-        let by_input = alone.map(|parts| {
+        let by_input = (plan.test_split == SplitBy::Dims).then(|| {
+            let parts = recipe.dataset.hold_out(SplitBy::Input, plan.seed);
             let model = recipe.learn_without_promise(&parts.training, ALWAYS);
             Metrics::of_model(prepared, &model, &parts.held_out)
         });

@@ -106,20 +106,21 @@ impl Recipe<'_> {
         let Configuration { learner, boost, .. } = configuration;
         let residuals = view.residuals(dataset, learner.steepness());
         let tree = learner.fit(&rows, &costs, residuals.as_ref());
-        let Some(boost) = boost else {
-            let tree = if view.formula.is_some() { tree } else { self.cheap_first(view, &costs, tree) };
-            let ensemble = FittedEnsemble { formula: view.formula.clone(), ..tree };
-            return Fitted { view: view.clone(), ensemble };
+        let ensemble = match boost {
+            None if view.formula.is_some() => tree,
+            None => self.cheap_first(view, &costs, tree),
+            Some(boost) => {
+                let tree = match self.plan.evidence_tree {
+                    Some(_) => tree,
+                    None => pruned(&tree, &rows, &costs, |_, _| 0.0, Some(BESIDE_BOOSTED)),
+                };
+                // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart. They learn where the
+                // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions
+                // lose 7.2 and 2.0 % instead of 8.4 and 3.1 %.
+                let fallback = self.plan.promises().then(|| dataset.fallback(&view.inputs));
+                boost.fit(tree.tree, &rows, &Costs::new(&dataset.table, fallback), residuals)
+            }
         };
-        let tree = match self.plan.evidence_tree {
-            Some(_) => tree,
-            None => pruned(&tree, &rows, &costs, |_, _| 0.0, Some(BESIDE_BOOSTED)),
-        };
-        // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart. They learn where the
-        // fallback cannot run, because declining is no answer there: with a promise of 1 % forward and backward convolutions lose
-        // 7.2 and 2.0 % instead of 8.4 and 3.1 %.
-        let fallback = self.plan.promises().then(|| dataset.fallback(&view.inputs));
-        let ensemble = boost.fit(tree.tree, &rows, &Costs::new(&dataset.table, fallback), residuals);
         let ensemble = FittedEnsemble { formula: view.formula.clone(), ..ensemble };
         Fitted { view: view.clone(), ensemble }
     }

@@ -72,6 +72,12 @@ const DRAWS: u64 = 1000;
 /// The most blocks to draw from: more inputs are drawn in blocks of neighbours in the table, which costs no precision.
 const MOST_BLOCKS: usize = 1000;
 
+/// The quantiles `tails` of the ratio, each with a further term where there is one ([`quantile`]).
+pub fn range<K: Hash + Eq>(terms: &[Term], keys: &[K], tails: [f64; 2], further: [Option<Term>; 2]) -> Range {
+    let [low, high] = [0, 1].map(|end| quantile(terms, keys, tails[end], further[end]));
+    Range { low, high }
+}
+
 /// The quantile `share` of the ratio over draws of these terms. Terms of one key are drawn together; without keys each is drawn
 /// alone. `worst` is a further term, where there is one.
 pub fn quantile<K: Hash + Eq>(terms: &[Term], keys: &[K], share: f64, worst: Option<Term>) -> f64 {
@@ -128,10 +134,7 @@ mod tests {
     #[test]
     fn what_is_drawn_together_varies_more() {
         let terms: Vec<Term> = (0..200).map(|at| Term { over: f64::from(at / 20 % 2), under: 1.0 }).collect();
-        let range = |keys: &[String]| Range {
-            low: quantile(&terms, keys, 0.05, None),
-            high: quantile(&terms, keys, 0.95, None),
-        };
+        let range = |keys: &[String]| range(&terms, keys, [0.05, 0.95], [None, None]);
         let alone = range(&[]);
         let keys: Vec<String> = (0..200).map(|at| (at / 20).to_string()).collect();
         let together = range(&keys);

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::held_out::TestReport;
 use super::losses::Losses;
-use crate::bootstrap::{Term, mean, over_times, quantile, ratio};
+use crate::bootstrap::{Range, Term, mean, over_times, range, ratio};
 use crate::decisions::JudgedInput;
 use crate::prepared::Prepared;
 use crate::promise::{GOOD_ENOUGH, Rung};
@@ -226,12 +226,13 @@ impl Gain {
             Objective::Geomean => Term { over: -term.over.abs(), under: term.under },
         };
         let further = mean(terms.iter().map(mirrored));
+        let Range { low, high } = range(&terms, &keys, TAILS, [Some(further), None]);
         let times = |ratio: f64| over_times(table.objective, ratio);
         Some(Self {
             over: over.name(&table.choices),
             times: times(ratio(&terms)),
-            low: times(quantile(&terms, &keys, TAILS[0], Some(further))),
-            high: times(quantile(&terms, &keys, TAILS[1], None)),
+            low: times(low),
+            high: times(high),
             inputs: inputs.len(),
         })
     }

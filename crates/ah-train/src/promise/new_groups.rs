@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::calibrate::{ALWAYS, NEVER};
 use super::priced::{Counted, Priced};
-use crate::bootstrap::{Range, Term, quantile, sums};
+use crate::bootstrap::{Range, Term, range, sums};
 use crate::data::{Dataset, Shared};
 use crate::decisions::JudgedInput;
 use crate::search::cross_validation::mean;
@@ -63,7 +63,8 @@ impl NewGroups {
 /// heuristic errs as much as it or the fallback errs on any: where 5 % of all files are slow, the 24 of a log are all quick in 3 of 10 logs.
 fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64]) -> Range {
     let terms = |costs: &[f64]| -> Vec<Term> {
-        costs.iter().zip(weights).map(|(cost, weight)| Term { over: cost * weight, under: *weight }).collect()
+        let terms = costs.iter().zip(weights);
+        terms.map(|(&over, &weight)| Term { over, under: 1.0 }.weighted(weight)).collect()
     };
     let own = terms(costs);
     let of_groups = sums(&own, groups);
@@ -71,10 +72,7 @@ fn interval(costs: &[f64], of_fallback: &[f64], weights: &[f64], groups: &[u64])
     let all = of_groups.into_iter().chain(sums(&terms(of_fallback), groups));
     let worst = all.map(|group| group.over / group.under).fold(0.0, f64::max);
     let further = Term { over: under * worst, under };
-    Range {
-        low: quantile(&own, groups, TAILS[0], None),
-        high: quantile(&own, groups, TAILS[1], Some(further)),
-    }
+    range(&own, groups, TAILS, [None, Some(further)])
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ah_model::{Error, Model, Objective};
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::judge::{Metrics, Reason, TestReport, Verdict};
 use crate::params::{MaxRisk, Params};
@@ -138,7 +138,8 @@ pub fn train_checked(
         record::provenance(&judging, &chosen, &held_out, &verdict, prepared.portfolio.as_ref());
     let mut warnings = learning.warnings.clone();
     let fallback = model.fallback.map(|fallback| model.choice_name(fallback));
-    let falls_back = || fallback.filter(|_| always_falls_back(&ships, &model, &shipping.usable));
+    let falls_back =
+        || fallback.filter(|_| always_falls_back(&model, plan, &shipping.table, &shipping.usable));
     let shipped = decisions::constant(&model, &plan.call_site).or_else(falls_back);
     let decides = held_out.evaluation.comparison.model.coverage > 0.0;
     let judged = if decides { decisions::constant(&chosen.model, &plan.call_site) } else { fallback };
@@ -179,7 +180,10 @@ fn choose_size(prepared: &mut Prepared) -> (SizeChoice, Option<f64>) {
     if let Some(look) = chosen.look {
         prepared.plan.keep(look);
     }
-    if unasked.is_none() || chosen.ladder.rung().speedup > 1.0 && decides_some(prepared, &chosen) {
+    let Prepared { plan, learning, parts, .. } = &*prepared;
+    // The folds may decide some inputs where it decides none of those that it learned from.
+    let decides_some = || !always_falls_back(&chosen.model, plan, &learning.table, &parts.training);
+    if unasked.is_none() || chosen.ladder.rung().speedup > 1.0 && decides_some() {
         return (chosen, None);
     }
     let with = std::mem::replace(&mut prepared.plan, without);
@@ -192,14 +196,6 @@ fn choose_size(prepared: &mut Prepared) -> (SizeChoice, Option<f64>) {
     }
     prepared.plan = with;
     (chosen, None)
-}
-
-/// Whether the heuristic takes another choice than the fallback on any input that it learned from. The folds may decide
-/// some where it decides none.
-fn decides_some(prepared: &Prepared, chosen: &SizeChoice) -> bool {
-    let Prepared { plan, parts, learning: dataset, .. } = prepared;
-    let recipe = Recipe { dataset, plan, configuration: &chosen.configuration, max_leaves: None };
-    !always_falls_back(&recipe, &chosen.model, &parts.training)
 }
 
 /// Learns a heuristic from the training part.
@@ -236,10 +232,9 @@ fn no_promise(prepared: &Prepared, margin: &Margin, only_fallback: Option<f64>) 
     }
 }
 
-/// Whether the model takes no choice but the fallback on these inputs.
-fn always_falls_back(recipe: &Recipe<'_>, model: &Model, inputs: &[u32]) -> bool {
-    let table = &recipe.dataset.table;
+/// Whether the model takes no choice but the fallback on these inputs of a table.
+fn always_falls_back(model: &Model, plan: &TrainPlan, table: &Table, inputs: &[u32]) -> bool {
     let fallback = model.fallback.and_then(|fallback| table.choice_id(model.choice_name(fallback)));
     let takes_it = |judged: JudgedInput| fallback.is_some_and(|fallback| judged.taken(fallback) == fallback);
-    recipe.decide(model, inputs).into_iter().all(takes_it)
+    decisions::decide(model, table, inputs, &plan.call_site).into_iter().all(takes_it)
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_model::{Objective, Purpose, Target, named};
+use ah_model::{Objective, Target, named};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -317,9 +317,6 @@ impl TryFrom<String> for Outside {
         named("an answer", &Self::NAMES, &name)
     }
 }
-
-/// The limit of a promise, where none is asked for.
-pub const MAX_SLOWDOWN: f64 = Purpose::MAX_SLOWDOWN;
 
 impl Params {
     /// The defaults for these logs.

@@ -9,7 +9,7 @@ use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::learners::{Boost, Boosting, CostTree};
 use crate::overhead::CallSite;
-use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Outside, Params, Size, SplitBy, leaf_size};
+use crate::params::{LearnerKind, MaxRisk, Outside, Params, Size, SplitBy, leaf_size};
 use crate::promise::calibrate::{Look, default_looks};
 use crate::setting::{Origin, Settings};
 
@@ -112,7 +112,7 @@ impl TrainPlan {
             size: settings.size.unwrap_or_default(),
             call_site,
             looks: asked.map_or(looks, |asked| asked.share().map(Look::only).into_iter().collect()),
-            max_slowdown: settings.max_slowdown.unwrap_or(MAX_SLOWDOWN),
+            max_slowdown: settings.max_slowdown.unwrap_or(Purpose::MAX_SLOWDOWN),
             promise,
             outside,
             settings,
@@ -161,7 +161,7 @@ pub fn usual(share: Option<f64>) -> Params {
         test_split: Some(SplitBy::default()),
         seed: Some(0),
         max_risk: Some(share.map_or(MaxRisk::None, MaxRisk::Share)),
-        max_slowdown: Some(MAX_SLOWDOWN),
+        max_slowdown: Some(Purpose::MAX_SLOWDOWN),
         outside: Some(Outside::default()),
         ..Params::default()
     }

@@ -66,8 +66,7 @@ impl Prepared {
             None => dataset,
         };
         let learning = narrowed(learning);
-        let shipping = narrowed(shipping);
-        let shipping = shipping.falling_back_to(learning.fallback(&parts.training));
+        let shipping = narrowed(shipping).falling_back_to(learning.fallback(&parts.training));
         Ok(Self { plan, parts, learning, shipping, judging: Arc::new(judging), portfolio })
     }
 

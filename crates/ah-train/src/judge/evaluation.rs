@@ -159,7 +159,6 @@ impl Evaluation {
     /// Judges what a training learned from the training part on its test part.
     pub fn of_test_part(prepared: &Prepared, model: &Model) -> Self {
         let parts = &prepared.parts;
-        let table = prepared.judging.clone();
         let judged = prepared.judge(model, &parts.held_out);
         Self {
             comparison: Self::compared(prepared, model, &judged),
@@ -167,7 +166,7 @@ impl Evaluation {
             learned_from: Some(parts.training.len()),
             seen: false,
             warnings: Vec::new(),
-            table,
+            table: prepared.judging.clone(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! How far the loss of some judged inputs may be off: because they are few, and because times are noisy.
+//! What decisions lose by the times of a table, and how far that may be off: because inputs are few, and because times are noisy.
 
 use ah_model::math::ln;
 use ah_model::{ChoiceId, Model, Objective};

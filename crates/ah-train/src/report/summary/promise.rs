@@ -25,7 +25,9 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
         let stricter = match trained.chosen.stricter {
             _ if !is_loose => String::new(),
-            Some(stricter) => price(stricter),
+            Some(StricterPromise { share, takes }) => {
+                format!("\nA promise of {} % would take {} longer.", percent(share), loss(takes))
+            }
             None if needed > inputs => format!("\n1 % needs about {needed} inputs."),
             // It had room for a stricter one.
             None => format!("\nFor less it would take only {fallback}."),
@@ -70,11 +72,6 @@ pub fn promise_line(trained: &TrainedModel) -> String {
             format!("No promise: only {fallback} would keep one (--max-risk {share}%). It always decides.\n")
         }
     }
-}
-
-/// The price of a stricter promise.
-fn price(StricterPromise { share, takes }: StricterPromise) -> String {
-    format!("\nA promise of {} % would take {} longer.", percent(share), loss(takes))
 }
 
 /// A promise in one sentence, with its nanoseconds where the times are those of runs.

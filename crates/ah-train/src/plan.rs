@@ -78,8 +78,8 @@ impl TrainPlan {
             // A program that measures several choices itself needs no promise.
             settings.replace(&no_promise(), Origin::Flag);
         }
-        let by_group = dataset.groups.as_ref().map(|_| PromiseMode::ByGroup);
-        let promise = by_group.unwrap_or(PromiseMode::CrossFitted);
+        let by_group = dataset.groups.is_some();
+        let promise = if by_group { PromiseMode::ByGroup } else { PromiseMode::CrossFitted };
         let looks = default_looks(promise, dataset.count_evidence(training));
         let asked = settings.max_risk;
         settings.add_layer(&usual(looks.first().map(|look| look.share)), Origin::Default);

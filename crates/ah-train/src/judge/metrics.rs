@@ -59,7 +59,6 @@ impl Metrics {
         let weight = |j: &JudgedInput| table.inputs[j.input as usize].weight;
         let slowdown = |j: &JudgedInput| losses.loss_of_taken(j);
         let time = |j: &JudgedInput| losses.time(j, losses.taken(j));
-        let of_fallback = |j: &JudgedInput| table.time(j.input, fallback, fallback);
         let has_failed = |j: &JudgedInput| match j.pick {
             Pick::Measured(choice) => table.usable(j.input, choice).is_none(),
             Pick::Declined | Pick::Unmeasured => false,
@@ -83,7 +82,7 @@ impl Metrics {
         };
         let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| exp(*slowdown));
         let gain = over_comparable(&|j| table.loss(j.input, fallback, fallback) - slowdown(j));
-        let fallback_time = over_comparable(&of_fallback);
+        let fallback_time = over_comparable(&|j| table.time(j.input, fallback, fallback));
         let total_over_fallback =
             if fallback_time > 0.0 { over_comparable(&time) / fallback_time } else { 1.0 };
         // A table that times few choices cannot tell what a decision loses.

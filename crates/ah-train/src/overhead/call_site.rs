@@ -69,8 +69,8 @@ impl CallSite {
     pub fn overhead(&self, used: &Footprint, parts: &VisitedParts) -> Overhead {
         let needed = self.feature_ms.iter().filter(|(slot, _)| used.logged.contains(slot));
         // A program that keeps its answer for good computes the features once.
-        let waits = self.purpose.targets.iter().any(|target| target.asks_each_run());
-        let features_ms: f64 = needed.map(|(_, ms)| ms).filter(|_| waits && self.rates.is_none()).sum();
+        let counts = self.is_awaited() && self.rates.is_none();
+        let features_ms: f64 = needed.map(|(_, ms)| ms).filter(|_| counts).sum();
         let decides = parts.splits > 0.0 || parts.rows > 0.0;
         let range_tests = if self.tests_range && decides { 2.0 * used.logged.len() as f64 } else { 0.0 };
         let parts = &VisitedParts { splits: parts.splits + range_tests, ..*parts };
@@ -87,12 +87,12 @@ impl CallSite {
 
     /// The milliseconds of a run for its share of a decision in the slowest target.
     fn decision_ms(&self, parts: &VisitedParts) -> f64 {
-        let waited_for = self.purpose.targets.iter().filter(|target| target.asks_each_run());
-        let ms = waited_for.map(|target| self.milliseconds(*target, parts)).filter(|_| self.rates.is_none());
+        let targets = self.purpose.targets.iter().filter(|_| self.rates.is_none());
+        let ms = targets.map(|target| self.milliseconds(*target, parts));
         ms.fold(0.0, f64::max) / self.purpose.runs_per_decision.unwrap_or(1.0)
     }
 
-    /// The milliseconds of a decision in a target.
+    /// The milliseconds of a decision in a target; 0 where no run waits for it.
     fn milliseconds(&self, target: Target, parts: &VisitedParts) -> f64 {
         decision_time::milliseconds(target, &self.arguments, parts, &self.purpose.decision_ns)
     }
@@ -119,9 +119,12 @@ impl CallSite {
 
     /// Whether no run waits for an answer, or nobody knows how long.
     pub fn is_free(&self) -> bool {
-        self.rates.is_some()
-            || self.purpose.overlaps
-            || !self.purpose.targets.iter().any(|target| target.asks_each_run())
+        self.rates.is_some() || self.purpose.overlaps || !self.is_awaited()
+    }
+
+    /// Whether some program asks again for each run, and waits for the answer.
+    fn is_awaited(&self) -> bool {
+        self.purpose.targets.iter().any(|target| target.asks_each_run())
     }
 
     /// A sentence for the user where the log does not say how long decisions take.
@@ -132,7 +135,7 @@ impl CallSite {
                  counted. Import the times of runs to count it"
             ));
         }
-        if self.is_guess && self.purpose.targets.iter().any(|target| target.asks_each_run()) {
+        if self.is_guess && self.is_awaited() {
             return Some(format!(
                 "the log names no device: a decision counts as beside a GPU, only where it outlasts the choice. --target {} counts all of \
                  it, --runs-per-decision N its share",

@@ -26,7 +26,10 @@ pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
     // Where few choices have times, no figure of an input is known.
     let unknown = summary::unknown(comparison);
     let known = if unknown.is_some() { &[][..] } else { &judged[..] };
-    let curve = |name: &str, loss: &dyn Fn(&JudgedInput) -> f64| json!({ "name": name, "slowdowns": quantiles(known.iter().map(loss).collect()) });
+    let curve = |name: &str, loss: &dyn Fn(&JudgedInput) -> f64| {
+        let slowdowns = quantiles(known.iter().map(loss).collect());
+        json!({ "name": name, "slowdowns": slowdowns })
+    };
     let curves = vec![
         // With the decision, as the figures above the curves have it.
         curve(&model.heuristic, &|j| losses.loss_of_taken(j)),

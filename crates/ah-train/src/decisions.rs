@@ -92,9 +92,8 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], call_site: &CallSite
     let tables = Tables::new(model);
     let used = Footprint::of_model(model);
     let mean = call_site.overhead(&used, &used.parts);
-    let leaves = model.tree.leaves();
     let by_leaf: Vec<Overhead> =
-        leaves.map(|(node, _)| call_site.overhead(&used, &used.paths[node])).collect();
+        model.tree.leaves().map(|(node, _)| call_site.overhead(&used, &used.paths[node])).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = &*table.inputs[input as usize].values;

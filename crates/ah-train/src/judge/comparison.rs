@@ -54,20 +54,16 @@ impl BaselineComparison {
     pub fn new(losses: &Losses<'_>, judged: &[JudgedInput], keys: &[String], single: SingleChoice) -> Self {
         let Losses { table, fallback, max_slowdown } = *losses;
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
-        let of_single = JudgedInput::of_single(single, table, &inputs);
-        let of_fallback =
-            JudgedInput::of_single(SingleChoice { first: fallback, second: None }, table, &inputs);
+        let constant = |single| JudgedInput::of_single(single, table, &inputs);
+        let always = |single: SingleChoice| Baseline {
+            choice: single.name(&table.choices),
+            metrics: Metrics::new(losses, &constant(single)),
+        };
         Self {
             model: Metrics::new(losses, judged),
-            always_fallback: Baseline {
-                choice: table.choices[fallback.index()].clone(),
-                metrics: Metrics::new(losses, &of_fallback),
-            },
-            best_single: Baseline {
-                choice: single.name(&table.choices),
-                metrics: Metrics::new(losses, &of_single),
-            },
-            range: losses.range(judged, &of_single, keys),
+            always_fallback: always(SingleChoice { first: fallback, second: None }),
+            best_single: always(single),
+            range: losses.range(judged, &constant(single), keys),
             slowdown_by_halves: losses.by_halves(judged),
             objective: table.objective,
             single,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::calibrate::{ALWAYS, Look, Margin, NEVER};
 use super::folds::{CrossFitted, Folds, HeldOut};
-use super::priced::{Counted, Priced};
+use super::priced::Priced;
 use super::recipe::{Fitted, Recipe, View};
 use crate::search::cross_validation::mean;
 
@@ -63,9 +63,7 @@ impl<'c> Candidate<'c> {
         let margin = recipe.margin(folds, &held_out, look);
         let least = margin.least;
         let priced = Priced::new(recipe.dataset, &held_out.decisions, folds.fallback);
-        let picks = priced.slowdown(least, Counted::Picks);
-        let asked = priced.slowdown(least, Counted::WithAsking);
-        let costs = priced.costs(least, Counted::by(recipe.plan));
+        let asked = priced.slowdown(least);
         let asking: Vec<f64> = held_out.decisions.iter().map(|judged| judged.overhead.ms).collect();
         let fitted = recipe.sized(&fitted.whole);
         let ensemble = &fitted.ensemble;
@@ -74,13 +72,15 @@ impl<'c> Candidate<'c> {
             boosted_trees: ensemble.boosters.trees.len(),
             on_formula: ensemble.formula.is_some(),
             slowdown: asked,
-            slowdown_of_picks: picks,
-            speedup: priced.slowdown(NEVER, Counted::Picks) / asked,
+            slowdown_of_picks: priced.of_picks().slowdown(least),
+            speedup: priced.slowdown(NEVER) / asked,
             asking_ms: if least == NEVER { 0.0 } else { mean(&asking, &priced.weights) },
             most: recipe.max_leaves,
             decides: least != NEVER,
         };
-        let slowdown = if recipe.plan.counts_asking() { asked } else { picks };
+        let compared = priced.as_compared(recipe.plan);
+        let costs = compared.costs(least);
+        let slowdown = compared.slowdown(least);
         Self { recipe, fitted, held_out, margin, costs, slowdown, rung }
     }
 }
@@ -106,8 +106,8 @@ impl Recipe<'_> {
             let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, look);
             return calibrated.unwrap_or(Margin { least: NEVER, promise: None });
         }
-        let priced = Priced::new(self.dataset, &held_out.decisions, folds.fallback);
-        let [always, never] = [ALWAYS, NEVER].map(|margin| priced.mean(margin, Counted::by(self.plan)));
+        let priced = Priced::new(self.dataset, &held_out.decisions, folds.fallback).as_compared(self.plan);
+        let [always, never] = [ALWAYS, NEVER].map(|margin| priced.mean(margin));
         // A ranking has other uses.
         let falls_back = self.plan.settings.ranking.is_none() && always > never;
         Margin { least: if falls_back { NEVER } else { ALWAYS }, promise: None }

@@ -15,7 +15,7 @@ use super::candidate::{Candidate, Rung};
 use super::choose::{Taken, WORTH_OF_LOSS, choose};
 use super::folds::{CrossFitted, Folds};
 use super::new_groups::NewGroups;
-use super::priced::{Counted, Priced};
+use super::priced::Priced;
 use super::recipe::Recipe;
 use crate::decisions::JudgedInput;
 use crate::learners::{Boosting, CostTree, ResidualTree, SharpTree};
@@ -160,7 +160,7 @@ pub fn choose_size(recipe: &Recipe<'_>, folds: &Folds<'_>) -> SizeChoice {
         let Candidate { recipe, rung, fitted, margin, held_out, .. } = &candidates[chosen];
         let fallback = folds.fallback;
         let priced = Priced::new(dataset, &held_out.decisions, fallback);
-        let is_costly = priced.slowdown(ALWAYS, Counted::WithAsking) < rung.slowdown * (1.0 - COSTLY);
+        let is_costly = priced.slowdown(ALWAYS) < rung.slowdown * (1.0 - COSTLY);
         let kept = first.as_ref().filter(|kept| kept.ladder.rung().speedup > 1.0);
         let stricter = kept.and_then(|kept| {
             let takes = rung.speedup / kept.ladder.rung().speedup;

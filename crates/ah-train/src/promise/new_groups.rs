@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::calibrate::{ALWAYS, NEVER};
-use super::priced::{Counted, Priced};
+use super::priced::Priced;
 use crate::bootstrap::{Range, Term, range, sums};
 use crate::data::{Dataset, Shared};
 use crate::decisions::JudgedInput;
@@ -39,11 +39,11 @@ const TAILS: [f64; 2] = [0.025, 0.975];
 impl NewGroups {
     /// The loss at this margin, by decisions on inputs of which folds hold out whole groups; `None` without groups.
     pub fn new(priced: &Priced<'_>, margin: f64) -> Option<Self> {
-        let Priced { dataset, judged, fallback, weights } = priced;
+        let Priced { dataset, judged, fallback, weights, .. } = priced;
         let Dataset { table, groups, usable, .. } = dataset;
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
         let keys = dataset.group_of(&inputs)?;
-        let [costs, of_fallback] = [margin, NEVER].map(|margin| priced.costs(margin, Counted::WithAsking));
+        let [costs, of_fallback] = [margin, NEVER].map(|margin| priced.costs(margin));
         let Range { low, high } = interval(&costs, &of_fallback, weights, &keys);
         let over_best = |cost| table.objective.over_best(cost);
         let single = JudgedInput::of_single(table.best_single(&inputs), table, &inputs);
@@ -52,7 +52,7 @@ impl NewGroups {
             shared: groups.as_ref()?.shared.clone(),
             groups: all.len(),
             mean: over_best(mean(&costs, weights)),
-            single: Priced::new(dataset, &single, *fallback).slowdown(ALWAYS, Counted::Picks),
+            single: Priced::new(dataset, &single, *fallback).slowdown(ALWAYS),
             low: over_best(low),
             high: over_best(high),
         })

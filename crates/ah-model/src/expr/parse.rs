@@ -46,33 +46,30 @@ const SYMBOLS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/
 
 fn lex(source: &str) -> Result<Vec<(usize, Token)>, Invalid> {
     let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(c) = source[at..].chars().next() {
-        let rest = &source[at..];
-        if c.is_whitespace() {
-            at += c.len_utf8();
-        } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|d: char| d.is_ascii_digit())) {
-            let len = number_length(rest);
-            let value = rest[..len].parse::<f64>().ok().filter(|x| x.is_finite());
-            let found = || error(source, at, "a number that an f64 holds", shown::quoted(&rest[..len]));
-            let value = value.ok_or_else(found)?;
-            tokens.push((at, Token::Number(value)));
-            at += len;
+    let mut rest = source.trim_start();
+    while let Some(c) = rest.chars().next() {
+        let at = source.len() - rest.len();
+        let (token, length) = if c.is_ascii_digit()
+            || (c == '.' && rest[1..].starts_with(|d: char| d.is_ascii_digit()))
+        {
+            let length = number_length(rest);
+            let value = rest[..length].parse::<f64>().ok().filter(|x| x.is_finite());
+            let found = || error(source, at, "a number that an f64 holds", shown::quoted(&rest[..length]));
+            (Token::Number(value.ok_or_else(found)?), length)
         } else if c.is_ascii_alphabetic() || c == '_' {
-            let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-            tokens.push((at, Token::Name(rest[..len].to_owned())));
-            at += len;
+            let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            (Token::Name(rest[..length].to_owned()), length)
         } else if c == '"' || c == '`' {
-            let (text, len) = quoted(rest, c)
+            let (text, length) = quoted(rest, c)
                 .ok_or_else(|| error(source, at, format!("a closing {c}"), "the end of the expression"))?;
-            tokens.push((at, if c == '"' { Token::Text(text) } else { Token::Quoted(text) }));
-            at += len;
+            (if c == '"' { Token::Text(text) } else { Token::Quoted(text) }, length)
         } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
-            tokens.push((at, Token::Symbol(symbol)));
-            at += symbol.len();
+            (Token::Symbol(symbol), symbol.len())
         } else {
             return Err(error(source, at, "a number, text, feature, operator or bracket", format!("{c:?}")));
-        }
+        };
+        tokens.push((at, token));
+        rest = rest[length..].trim_start();
     }
     let words = tokens.iter().filter(|(_, token)| !matches!(token, Token::Symbol("(" | ")")));
     if let Some((at, _)) = words.clone().nth(MAX_WORDS) {
@@ -126,14 +123,6 @@ impl Parser<'_> {
         }
     }
 
-    fn advance(&mut self) -> Token {
-        let token = self.tokens[self.next].1.clone();
-        if self.next + 1 < self.tokens.len() {
-            self.next += 1;
-        }
-        token
-    }
-
     fn expected(&self, what: &str) -> Invalid {
         let (at, token) = &self.tokens[self.next];
         let found = match token {
@@ -148,9 +137,7 @@ impl Parser<'_> {
 
     fn take(&mut self, word: &str) -> bool {
         let matches = self.word() == word;
-        if matches {
-            self.advance();
-        }
+        self.next += usize::from(matches);
         matches
     }
 
@@ -169,22 +156,12 @@ impl Parser<'_> {
     }
 
     fn leaf(&mut self, expr: Expr<String>) -> Expr<String> {
-        self.advance();
+        self.next += 1;
         expr
     }
 
     fn expr(&mut self) -> Result<Expr<String>, Invalid> {
-        self.nested(|p| {
-            if p.take("if") {
-                let condition = p.expr()?;
-                p.expect("then")?;
-                let yes = p.expr()?;
-                p.expect("else")?;
-                let no = p.expr()?;
-                return Ok(Expr::If(condition.into(), yes.into(), no.into()));
-            }
-            p.binary(1)
-        })
+        self.nested(|p| p.binary(1))
     }
 
     /// Parses operands joined by operators that bind at least as tightly as `least`.
@@ -195,7 +172,7 @@ impl Parser<'_> {
             if precedence < least {
                 break;
             }
-            self.advance();
+            self.next += 1;
             let right = self.nested(|p| p.binary(precedence + 1))?;
             left = Expr::binary(op, left, right);
             let next = Binary::operator(self.word());
@@ -230,14 +207,21 @@ impl Parser<'_> {
             Token::Text(text) => Ok(self.leaf(Expr::Text(text))),
             Token::Quoted(name) => Ok(self.leaf(Expr::Feature(name))),
             Token::Symbol("(") => {
-                self.advance();
+                self.next += 1;
                 let inner = self.expr()?;
                 self.expect(")")?;
                 Ok(inner)
             }
             Token::Name(name) => match name.as_str() {
                 "true" | "false" => Ok(self.leaf(Expr::Bool(name == "true"))),
-                "if" => self.expr(),
+                "if" => {
+                    self.next += 1;
+                    let condition = self.expr()?;
+                    self.expect("then")?;
+                    let yes = self.expr()?;
+                    self.expect("else")?;
+                    Ok(Expr::If(condition.into(), yes.into(), self.expr()?.into()))
+                }
                 "and" | "or" | "not" | "then" | "else" => Err(self.expected(WHAT)),
                 _ => {
                     let feature = self.leaf(Expr::Feature(name.clone()));

@@ -26,8 +26,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
         return unpacked(io::stdin());
     }
     if path.is_dir() {
-        let why = "it is a directory; give the file inside it";
-        return Err(io::Error::new(ErrorKind::IsADirectory, why));
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; give the file inside it"));
     }
     let file = File::open(path)?;
     #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! The conditions of a path through a tree, in the words of the tools and of generated code.
 
+use std::collections::BTreeMap;
+
 use crate::tree::{MISSING, Test, contains};
 
 /// A path's condition on one feature.
@@ -20,18 +22,16 @@ pub struct Clause<'t> {
 impl<'t> Clause<'t> {
     /// The conditions of the tests on a path, each with true if the path goes left, in the order of the features.
     pub fn all(tests: impl IntoIterator<Item = (&'t Test, bool)>) -> Vec<Self> {
-        let mut clauses: Vec<Self> = Vec::new();
+        let mut clauses = BTreeMap::new();
         for (test, left) in tests {
             let slot = test.column.slot;
-            let at = clauses.binary_search_by_key(&slot, |clause| clause.slot).unwrap_or_else(|at| {
-                let inside = Vec::new();
-                let outside = Vec::new();
-                let above = f64::NEG_INFINITY;
-                let most = f64::INFINITY;
-                clauses.insert(at, Self { slot, above, most, inside, outside });
-                at
+            let Self { above, most, inside, outside, .. } = clauses.entry(slot).or_insert(Self {
+                slot,
+                above: f64::NEG_INFINITY,
+                most: f64::INFINITY,
+                inside: Vec::new(),
+                outside: Vec::new(),
             });
-            let Self { above, most, inside, outside, .. } = &mut clauses[at];
             match &test.column.categories {
                 Some(categories) if left => outside.push(categories),
                 Some(categories) => inside.push(categories),
@@ -39,7 +39,7 @@ impl<'t> Clause<'t> {
                 None => *above = above.max(test.threshold),
             }
         }
-        clauses
+        clauses.into_values().collect()
     }
 
     /// The condition in words: `8 < m <= 16`, `dtype is not float16`, `dtype is in {int4, int8}`, `m is missing`.

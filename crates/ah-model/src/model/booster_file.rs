@@ -11,8 +11,8 @@ use super::tree_text::{joined, number, text};
 use crate::derived::Features;
 use crate::tree::{Column, Node, Test, Tree};
 
-/// The key `boosters`.
-#[derive(Deserialize)]
+/// The key `boosters`; empty without it.
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BoostersFile {
     pub(super) unit: f64,
@@ -87,8 +87,7 @@ pub(super) fn print(model: &Model) -> String {
     let lines = |lines: Vec<String>| {
         lines.iter().map(|line| format!("      [{line}]")).collect::<Vec<_>>().join(",\n")
     };
-    let trees = model.boosters.iter().map(|tree| joined(&tree.nodes, node)).collect();
-    let trees = lines(trees);
+    let trees = lines(model.boosters.iter().map(|tree| joined(&tree.nodes, node)).collect());
     let rows = lines(rows.iter().map(|row| joined(row, i8::to_string)).collect());
     format!(
         "{{\n    \"unit\": {},\n    \"margin\": {},\n    \"columns\": [{}],\n    \"trees\": [\n{trees}\n    ],\n    \"rows\": \

@@ -12,6 +12,7 @@ use crate::clause::Clause;
 use crate::context::Value;
 use crate::row::Row;
 use crate::shown::whole;
+use crate::tree::RankedChoice;
 use crate::unsure::Unsure;
 
 /// The most choices of a leaf that are printed.
@@ -102,9 +103,8 @@ impl Model {
             let Some(choice) = self.marked(place, e.choice, decision, e.allowed) else { continue };
             rest -= 1;
             let wins = format!("{:.0} %", e.probability * 100.0);
-            let slowdown = format!("{:.3}", e.slowdown);
-            let worst = format!("{:.3}", e.worst);
-            writeln!(text, "  {slowdown:>8} {worst:>8} {wins:>6} {:>9}  {choice}", e.measured)?;
+            let RankedChoice { slowdown, worst, measured, .. } = e;
+            writeln!(text, "  {slowdown:>8.3} {worst:>8.3} {wins:>6} {measured:>9}  {choice}")?;
         }
         if rest > 0 {
             writeln!(text, "  and {rest} more")?;

@@ -206,8 +206,7 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
     let fallback = file.fallback.map(|name| choice(&name).map_err(|e| format!("fallback: {e}")));
     let costs = file.costs.map(|costs| costs.resolve(features.base(), &file.choices)).transpose();
     let tree = tree_file::resolve(file.tree, &features)?;
-    let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&features)).transpose();
-    let boosters = boosters.map_err(|problem| format!("boosters: {problem}"))?.unwrap_or_default();
+    let boosters = file.boosters.unwrap_or_default();
     Ok(Model {
         heuristic: file.heuristic,
         optimization: file.optimization,
@@ -223,9 +222,9 @@ fn resolve(file: ModelFile<Vec<NodeFile>, BoostersFile>) -> Result<Model, String
         purpose: file.purpose,
         costs: costs.map_err(|problem| format!("costs: {problem}"))?,
         tree,
-        boosters,
-        unit: file.boosters.as_ref().map_or(0.0, |boosters| boosters.unit),
-        margin: file.boosters.as_ref().and_then(|boosters| boosters.margin),
+        boosters: boosters.resolve(&features).map_err(|problem| format!("boosters: {problem}"))?,
+        unit: boosters.unit,
+        margin: boosters.margin,
         provenance: file.provenance,
         choices: file.choices,
         features,

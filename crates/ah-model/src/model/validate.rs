@@ -80,11 +80,12 @@ fn validate_names(model: &Model) -> Result<(), String> {
         let [a, b] = [0, 1].map(|i| quoted(&pair[i]));
         return Err(format!("expected sorted, distinct choices, found {a} before {b}"));
     }
-    if let Some(id) = model.fallback.filter(|id| id.index() >= choices.len()) {
-        return Err(format!("the fallback is not a choice: no choice has id {}", id.index()));
+    if let Some(id) = model.fallback {
+        let is_choice = id.index() < choices.len();
+        ensure!(is_choice, "the fallback is not a choice: no choice has id {}", id.index());
     }
-    if let Some(id) = model.eligible.keys().find(|id| id.index() >= choices.len()) {
-        return Err(format!("no choice has id {}", id.index()));
+    for id in model.eligible.keys() {
+        ensure!(id.index() < choices.len(), "no choice has id {}", id.index());
     }
     let features = slots.len();
     let found = model.categories.len();
@@ -129,10 +130,12 @@ fn validate_tree<L>(
             Node::Split { test, right } => {
                 validate_test(model, test)?;
                 for child in [i + 1, *right as usize] {
-                    let least = i + 1;
                     let most = count - 1;
-                    let is_after = child > i && child < count;
-                    ensure!(is_after, "expected children from {least} to {most}, found {child}");
+                    ensure!(
+                        child > i && child <= most,
+                        "expected children from {} to {most}, found {child}",
+                        i + 1
+                    );
                     let is_first = depths[child].replace(depth + 1).is_none();
                     ensure!(is_first, "its child {child} is the child of two nodes");
                 }
@@ -148,13 +151,13 @@ fn validate_tree<L>(
 fn validate_boosters(model: &Model) -> Result<(), String> {
     let count = model.boosters.len();
     let unit = model.unit;
-    if let Some(margin) = model.margin.filter(|margin| margin.is_nan() || margin.abs() > MOST_MARGIN) {
-        return Err(format!("expected a margin from -{MOST_MARGIN} to {MOST_MARGIN}, found {margin}"));
+    if let Some(margin) = model.margin {
+        let is_sound = margin.abs() <= MOST_MARGIN;
+        ensure!(is_sound, "expected a margin from -{MOST_MARGIN} to {MOST_MARGIN}, found {margin}");
+        ensure!(count > 0, "expected no margin without them, found {margin}");
     }
     if count == 0 {
-        return model
-            .margin
-            .map_or(Ok(()), |margin| Err(format!("expected no margin without them, found {margin}")));
+        return Ok(());
     }
     ensure!(count <= MAX_BOOSTERS, "expected at most {MAX_BOOSTERS} trees, found {count}");
     let is_power_of_two = UNITS.contains(&unit) && unit.to_bits().trailing_zeros() >= 52;
@@ -199,10 +202,10 @@ fn validate_row(model: &Model, row: &[i8]) -> Result<(), String> {
     ensure!(found == length, "expected a row of {length} numbers, found {found}");
     let least = ROW_NUMBERS.start();
     let most = ROW_NUMBERS.end();
-    match row.iter().find(|number| !ROW_NUMBERS.contains(number)) {
-        None => Ok(()),
-        Some(number) => Err(format!("expected numbers from {least} to {most}, found {number}")),
+    for number in row {
+        ensure!(ROW_NUMBERS.contains(number), "expected numbers from {least} to {most}, found {number}");
     }
+    Ok(())
 }
 
 fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
@@ -219,10 +222,11 @@ fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
     ensure!(*threshold == 0.0, "expected the threshold 0 for the categories of {name}, found {threshold}");
     ensure!(!categories.is_empty(), "expected at least one category of {name}, found none");
     ensure!(is_set(categories), "the tested categories of {name} are not sorted and distinct");
-    match categories.iter().find(|category| !model.knows(*slot, category)) {
-        Some(category) => Err(format!("{} is none of the categories of {name}", quoted(category))),
-        None => Ok(()),
+    for category in categories.iter() {
+        let is_known = model.knows(*slot, category);
+        ensure!(is_known, "{} is none of the categories of {name}", quoted(category));
     }
+    Ok(())
 }
 
 fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {

@@ -102,8 +102,15 @@ fn do_the_same(some: &[Step], others: &[Step]) -> bool {
 #[derive(Default)]
 pub struct Body {
     pub steps: Vec<Step>,
+    /// The variables of logged features that they read, and with `()` the helpers that they call.
+    pub reads: BTreeSet<String>,
+}
+
+impl Body {
     /// Whether they read a feature of the input.
-    pub reads_input: bool,
+    pub fn reads_input(&self) -> bool {
+        self.reads.iter().any(|name| !name.ends_with("()"))
+    }
 }
 
 /// Builds the body of one function.
@@ -111,10 +118,8 @@ pub struct BodyBuilder<'a, 'm> {
     pub model: &'m Model,
     pub syntax: &'a Language,
     pub names: &'a Names,
-    /// What the file reads: variables that it does not assign, so those of logged features, and helpers with `()`.
-    reads: &'a mut BTreeSet<String>,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
-    pub rankings: &'a [usize],
+    rankings: &'a [usize],
     pub known: Known,
     steps: Vec<Step>,
 }
@@ -187,15 +192,8 @@ pub fn is_in(model: &Model, slot: usize, texts: &[&String]) -> Expr {
 }
 
 impl<'a, 'm> BodyBuilder<'a, 'm> {
-    pub fn new(
-        model: &'m Model,
-        syntax: &'a Language,
-        names: &'a Names,
-        reads: &'a mut BTreeSet<String>,
-    ) -> Self {
-        let known = Known::default();
-        let steps = Vec::new();
-        Self { model, syntax, names, reads, rankings: &[], known, steps }
+    pub fn new(model: &'m Model, syntax: &'a Language, names: &'a Names) -> Self {
+        Self { model, syntax, names, rankings: &[], known: Known::default(), steps: Vec::new() }
     }
 
     /// Gives a variable a value, and returns it.
@@ -206,13 +204,13 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         variable
     }
 
-    /// The whole function.
-    pub fn function(&mut self) -> Body {
-        let mut facts = Facts::new(self.model, self.syntax.is_typed);
-        if self.precondition(&mut facts) {
+    /// The whole function. Its paths end in choices, or with `rankings` in the numbers that leaves have there.
+    pub fn function(mut self, rankings: &'a [usize]) -> Body {
+        self.rankings = rankings;
+        if let Some(facts) = self.inside_precondition() {
             self.node(0, &facts);
         }
-        self.taken(std::iter::empty())
+        self.finished(std::iter::empty())
     }
 
     /// Declines unless the condition holds. Returns false if it never holds.
@@ -226,9 +224,11 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         self.syntax.literal(condition) != Some(false)
     }
 
-    /// Declines where the precondition does not hold, and notes what holds behind it. Returns false if it never holds.
-    pub fn precondition(&mut self, facts: &mut Facts<'_>) -> bool {
-        self.model.precondition.as_ref().is_none_or(|condition| self.require(&condition.typed, facts))
+    /// Declines where the precondition does not hold. Returns what holds behind it; `None` if it never holds.
+    pub fn inside_precondition(&mut self) -> Option<Facts<'m>> {
+        let mut facts = Facts::new(self.model, self.syntax.is_typed);
+        let condition = self.model.precondition.as_ref();
+        condition.is_none_or(|condition| self.require(&condition.typed, &mut facts)).then_some(facts)
     }
 
     fn require(&mut self, condition: &Expr, facts: &mut Facts<'_>) -> bool {
@@ -364,14 +364,11 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         }
     }
 
-    /// Takes the steps, without variables that neither later steps nor these expressions read.
-    pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Body {
-        let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
+    /// The steps, without variables that neither later steps nor these expressions read.
+    pub fn finished<'c>(mut self, codes: impl Iterator<Item = &'c Code>) -> Body {
+        let mut reads = codes.flat_map(|code| code.reads.iter().cloned()).collect();
         let steps = std::mem::take(&mut self.steps);
-        let steps = self.tidied(steps, &mut read);
-        let reads_input = read.iter().any(|name| !name.ends_with("()"));
-        self.reads.extend(read);
-        Body { steps, reads_input }
+        Body { steps: self.tidied(steps, &mut reads), reads }
     }
 
     /// Leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring conditions with one

@@ -1,7 +1,5 @@
 //! Prints the cost formula of a model: a table of the numbers of each choice, and a loop over it.
 
-use std::collections::BTreeSet;
-
 use ah_model::expr::{Binary, Expr, Slot, Type};
 use ah_model::{Feature, FeatureKind, Features, Model, Schema, Term};
 
@@ -28,18 +26,11 @@ pub struct CostCode {
     /// The steps inside the loop, and the cost.
     steps: Body,
     cost: Code,
-    /// Whether they read a feature of the input.
-    pub reads_input: bool,
 }
 
 impl CostCode {
-    /// Builds the code of a model's formula in a language; `reads` gets the features and helpers that it reads.
-    pub fn new(
-        model: &Model,
-        syntax: &Language,
-        names: &Names,
-        reads: &mut BTreeSet<String>,
-    ) -> Option<Self> {
+    /// Builds the code of a model's formula in a language.
+    pub fn new(model: &Model, syntax: &Language, names: &Names) -> Option<Self> {
         let costs = model.costs.as_ref()?;
         let logged = model.features.base().len();
         let coefficients = (1..=costs.terms.len()).map(|number| format!("c{number}"));
@@ -49,8 +40,7 @@ impl CostCode {
         (0..logged).for_each(|slot| _ = namer.give(names.feature(slot), "feature", LONGEST));
         let variables: Vec<String> = numbers.iter().map(|name| namer.give(name, "number", LONGEST)).collect();
 
-        let mut own = BTreeSet::new();
-        let mut builder = BodyBuilder::new(&extended, syntax, names, &mut own);
+        let mut builder = BodyBuilder::new(&extended, syntax, names);
         let mut facts = Facts::new(&extended, syntax.is_typed);
         // The first class whose condition holds counts.
         let place = |class: usize| Code::atom((class * model.choices.len() * numbers.len()).to_string());
@@ -64,9 +54,9 @@ impl CostCode {
                 None => syntax.conditional.with(&[&runs, &place(at), &first]),
             };
         }
-        let before = builder.taken(std::iter::once(&first));
+        let before = builder.finished(std::iter::once(&first));
 
-        let mut builder = BodyBuilder::new(&extended, syntax, names, &mut own);
+        let mut builder = BodyBuilder::new(&extended, syntax, names);
         let number = |at: usize| Expr::Feature(Slot { index: logged + at, kind: FeatureKind::Numerical });
         for (at, variable) in variables.iter().enumerate() {
             let all = costs.classes.iter().flat_map(|class| &class.rows).map(|row| row[at]);
@@ -88,10 +78,23 @@ impl CostCode {
         let sum = costs.terms.iter().enumerate().map(product);
         let sum = sum.reduce(|a, b| Expr::binary(Binary::Add, a, b))?;
         let cost = builder.number(&sum, &facts);
-        let steps = builder.taken(std::iter::once(&cost));
-        let reads_input = own.iter().any(|name| !name.ends_with("()"));
-        reads.extend(own);
-        Some(Self { variables, before, first, steps, cost, reads_input })
+        let mut steps = builder.finished(std::iter::once(&cost));
+        // The library has the infinity that costs are compared with.
+        steps.reads.insert("math()".to_owned());
+        if !model.boosters.is_empty() {
+            steps.reads.insert("log2()".to_owned());
+        }
+        Some(Self { variables, before, first, steps, cost })
+    }
+
+    /// The steps before the loop, and those inside.
+    pub fn bodies(&self) -> [&Body; 2] {
+        [&self.before, &self.steps]
+    }
+
+    /// Whether they read a feature of the input.
+    pub fn reads_input(&self) -> bool {
+        self.bodies().into_iter().any(Body::reads_input)
     }
 
     /// Inserts the code.
@@ -114,7 +117,7 @@ impl CostCode {
         values.insert("cost_first", &self.first.text);
         values.insert("cost_steps", &print(&self.steps, level + 1));
         values.insert("cost", &self.cost.text);
-        values.insert("costs_read", &self.reads_input);
+        values.insert("costs_read", &self.reads_input());
     }
 }
 

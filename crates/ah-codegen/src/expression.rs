@@ -63,7 +63,7 @@ impl BodyBuilder<'_, '_> {
     }
 
     /// A number as a float.
-    fn float(&mut self, a: Code) -> Code {
+    pub fn float(&self, a: Code) -> Code {
         if a.is_integer { self.syntax.to_float.with(&[&a]) } else { a }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use ah_decide::LEAF;
 use ah_model::expr::Expr;
-use ah_model::{ChoiceId, Leaf, Model, Tables, contains};
+use ah_model::{ChoiceId, Column, Leaf, Model, Tables, contains};
 
 use crate::body::{Body, BodyBuilder, Step, feature, is_in, walk};
 use crate::code::Code;
@@ -37,13 +37,12 @@ pub struct Planned {
     pub leaf: Body,
     /// The distinct rankings of leaves.
     pub rankings: Vec<Ranking>,
-    /// The variables of logged features that the code reads, and its helpers with `()`.
-    pub reads: BTreeSet<String>,
     /// The logged features that the code reads.
     pub read: BTreeSet<usize>,
     /// The logged features that the caller gives.
     pub given: BTreeSet<usize>,
-    pub leaves: usize,
+    /// Whether it takes one choice at most.
+    pub is_constant: bool,
     pub tables: Option<TableCode>,
     /// The distinct factors of leaves, one for each choice, where a loop over a cost formula decides: infinite for a choice that is not
     /// taken there.
@@ -64,8 +63,9 @@ impl Planned {
     pub fn needs_math(&self, helpers: &[&str]) -> bool {
         let has_infinity = |code: &TableCode| code.tables.nodes.iter().any(|node| !node.1.is_finite());
         let is_called = |name: &&str| *name == "math" || helpers.contains(name);
-        let is_called = self.helpers().iter().any(is_called);
-        is_called || self.is_boosted() || self.tables.as_ref().is_some_and(has_infinity)
+        self.helpers().iter().any(is_called)
+            || self.is_boosted()
+            || self.tables.as_ref().is_some_and(has_infinity)
     }
 
     /// Whether the file adds up trees.
@@ -75,13 +75,20 @@ impl Planned {
 
     /// Whether the loop over a cost formula reads a feature of the input.
     pub fn loop_reads_input(&self) -> bool {
-        let costs_read = self.costs.as_ref().is_some_and(|code| code.reads_input);
-        costs_read || self.leaf.reads_input || self.conditions.0.reads_input
+        let costs_read = self.costs.as_ref().is_some_and(CostCode::reads_input);
+        costs_read || self.leaf.reads_input() || self.conditions.0.reads_input()
+    }
+
+    /// The variables of logged features that the code reads, and its helpers with `()`.
+    fn reads(&self) -> BTreeSet<&str> {
+        let of_costs = self.costs.iter().flat_map(CostCode::bodies);
+        let bodies = [&self.body, &self.leaf, &self.conditions.0].into_iter().chain(of_costs);
+        bodies.flat_map(|body| &body.reads).map(String::as_str).collect()
     }
 
     /// The helpers that the code calls.
     pub fn helpers(&self) -> Vec<&str> {
-        self.reads.iter().filter_map(|name| name.strip_suffix("()")).collect()
+        self.reads().into_iter().filter_map(|name| name.strip_suffix("()")).collect()
     }
 }
 
@@ -95,132 +102,109 @@ impl Request<'_> {
     /// Builds the code of a language. A person writes the call (`gives_all`), or the target finds the features that the code reads.
     pub(crate) fn built(&self, syntax: &Language, names: &Names, gives_all: bool) -> Planned {
         let model = self.model;
+        let builder = || BodyBuilder::new(model, syntax, names);
+        let always_declines = builder().inside_precondition().is_none();
+        let is_on_formula = model.costs.is_some() && !always_declines;
+        let mut is_small = always_declines || model.boosters.is_empty() && !is_on_formula;
         let mut planned = Planned::default();
-        let mut facts = Facts::new(model, syntax.is_typed);
-        let never = !BodyBuilder::new(model, syntax, names, &mut BTreeSet::new()).precondition(&mut facts);
-        let is_on_formula = model.costs.is_some() && !never;
-        let mut is_small = model.boosters.is_empty() && !is_on_formula || never;
         if is_small {
-            planned.body = BodyBuilder::new(model, syntax, names, &mut planned.reads).function();
+            planned.body = builder().function(&[]);
+            let mut leaves = 0;
             walk(&planned.body.steps, 0, &mut |step, around| {
                 is_small &= around <= DEEPEST;
                 let is_choice = matches!(step, Step::Return(outcome, _) if *outcome != Outcome::Decline);
-                planned.leaves += usize::from(is_choice);
+                leaves += usize::from(is_choice);
             });
+            is_small &= leaves <= MOST_LEAVES;
+            planned.is_constant = is_small && leaves < 2;
         }
-        if is_on_formula {
-            self.with_factors(syntax, names, &mut planned);
-        }
-        let has_factors = !planned.factors.is_empty();
-        if !has_factors && (!is_small || planned.leaves > MOST_LEAVES) {
-            planned.reads.clear();
-            self.with_tables(syntax, names, &mut planned);
+        // A program that asks for rankings, and a condition on the fallback, which always runs, need tables.
+        let has_condition = model.fallback.is_some_and(|fallback| model.eligible.contains_key(&fallback));
+        let has_factors = is_on_formula && model.boosters.is_empty() && !self.ranked && !has_condition;
+        if has_factors {
+            let tables = Tables::new(model);
+            planned.factors = factors(&tables, model.choices.len());
+            planned.leaf = builder().function(&tables.numbers);
+        } else if !is_small {
+            let mut builder = builder();
+            let facts = builder.inside_precondition().expect("code that always declines is small");
+            let tables = Tables::new(model);
+            let columns: Vec<Code> =
+                tables.columns.iter().map(|column| builder.column(column, &facts)).collect();
+            planned.body = builder.finished(columns.iter());
+            planned.tables = Some(TableCode { tables, columns });
         } else if self.ranked {
             let numbers;
             (planned.rankings, numbers) = distinct_rankings(model);
-            let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
-            builder.rankings = &numbers;
-            planned.leaf = builder.function();
+            planned.leaf = builder().function(&numbers);
         }
         if is_on_formula {
-            planned.costs = CostCode::new(model, syntax, names, &mut planned.reads);
-            // The library has the infinity that costs are compared with.
-            let log2 = planned.is_boosted().then_some("log2()");
-            planned.reads.extend(log2.into_iter().chain(["math()"]).map(str::to_owned));
+            planned.costs = CostCode::new(model, syntax, names);
         }
         if self.ranked || planned.tables.is_some() || has_factors {
-            self.with_conditions(syntax, names, &mut planned);
+            planned.conditions = conditions(builder());
         }
-        let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);
+        let reads = planned.reads();
+        let is_read = |slot: &usize| reads.contains(&*syntax.logged(model, names, *slot).text);
         let logged = 0..model.features.base().len();
-        planned.read = logged.clone().filter(is_read).collect();
+        let read: BTreeSet<usize> = logged.clone().filter(is_read).collect();
         let ms = &model.purpose.feature_ms;
         let features = model.features.base().features();
         let has_price = |slot: &usize| ms.get(&features[*slot].name).is_some_and(|ms| *ms >= PRICE_MS);
-        planned.given =
-            logged.filter(|slot| planned.read.contains(slot) || gives_all && !has_price(slot)).collect();
+        planned.given = logged.filter(|slot| read.contains(slot) || gives_all && !has_price(slot)).collect();
+        planned.read = read;
         planned
     }
+}
 
-    /// Makes a tree on a formula what people read: the function of its leaves, and a factor of the formula for each choice there. A
-    /// program that asks for rankings, a promise, and a condition on the fallback, which always runs, need tables.
-    fn with_factors(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
-        let model = self.model;
-        let has_condition = model.fallback.is_some_and(|fallback| model.eligible.contains_key(&fallback));
-        let leaves = model.tree.leaves().count();
-        if self.ranked || !model.boosters.is_empty() || has_condition || leaves > MOST_LEAVES {
-            return;
+/// By leaf and choice, the factors of a tree on a formula.
+fn factors(tables: &Tables, choices: usize) -> Vec<Vec<f64>> {
+    let mut start = 0;
+    let of_leaf = |end: &usize| {
+        let mut factors = vec![f64::INFINITY; choices];
+        for ranked in tables.rankings[start..*end].iter().filter(|ranked| ranked.expected) {
+            factors[ranked.choice as usize] = ranked.score;
         }
-        let tables = Tables::new(model);
-        if tables.rule.margin.is_some() || tables.rankings.iter().any(|ranked| !ranked.allowed) {
-            return;
+        start = *end;
+        factors
+    };
+    tables.ends.iter().map(of_leaf).collect()
+}
+
+/// The conditions on choices.
+fn conditions(mut builder: BodyBuilder<'_, '_>) -> (Body, Vec<(Code, Vec<ChoiceId>)>) {
+    let facts = Facts::new(builder.model, builder.syntax.is_typed);
+    let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
+    for (choice, condition) in &builder.model.eligible {
+        let code = builder.runs(&condition.typed, &facts);
+        match all.iter_mut().find(|(other, _)| *other == code) {
+            Some((_, choices)) => choices.push(*choice),
+            None => all.push((code, vec![*choice])),
         }
-        let mut start = 0;
-        for end in tables.ends {
-            let mut factors = vec![f64::INFINITY; model.choices.len()];
-            for ranked in tables.rankings[start..end].iter().filter(|ranked| ranked.expected) {
-                factors[ranked.choice as usize] = ranked.score;
-            }
-            planned.factors.push(factors);
-            start = end;
-        }
-        let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
-        builder.rankings = &tables.numbers;
-        planned.leaf = builder.function();
-        planned.leaves = leaves;
     }
+    (builder.finished(all.iter().map(|(code, _)| code)), all)
+}
 
-    /// Lays the tables out, and prints the columns that they compare.
-    fn with_tables(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
-        let model = self.model;
-        let tables = Tables::new(model);
-        let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
-        planned.leaves = model.tree.leaves().count();
-        let mut facts = Facts::new(model, syntax.is_typed);
-        builder.precondition(&mut facts);
-        let mut columns = Vec::new();
-        for column in &tables.columns {
-            let slot = column.slot;
-            let expr = feature(model, column.slot);
-            columns.push(match &column.categories {
-                // 1 in the set, and 0 outside of it.
-                Some(set) => {
-                    let (inside, others): (Vec<&String>, Vec<&String>) =
-                        model.categories[slot].iter().partition(|text| contains(set, text));
-                    let [inside, others] = [inside, others].map(|texts| is_in(model, slot, &texts));
-                    let [one, zero, nan] = [1.0, 0.0, f64::NAN].map(|x| Box::new(Expr::Number(x)));
-                    let others = Expr::If(Box::new(others), zero, nan);
-                    builder.number(&Expr::If(Box::new(inside), one, Box::new(others)), &facts)
-                }
-                None => {
-                    let value = builder.feature(slot, &facts);
-                    let value = if value.is_integer { syntax.to_float.with(&[&value]) } else { value };
-                    let least = Code::atom(syntax.float(f64::NEG_INFINITY));
-                    match facts.range(&expr).nan && model.missing.contains(&slot) {
-                        true => syntax.conditional.with(&[&syntax.is_nan(&value), &least, &value]),
-                        false => value,
-                    }
-                }
-            });
-        }
-        planned.body = builder.taken(columns.iter());
-        planned.tables = Some(TableCode { tables, columns });
-    }
-
-    /// Prints the conditions on choices.
-    fn with_conditions(&self, syntax: &Language, names: &Names, planned: &mut Planned) {
-        let model = self.model;
-        let mut builder = BodyBuilder::new(model, syntax, names, &mut planned.reads);
-        let facts = Facts::new(model, syntax.is_typed);
-        let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
-        for (choice, condition) in &model.eligible {
-            let code = builder.runs(&condition.typed, &facts);
-            match all.iter_mut().find(|(other, _)| other.text == code.text) {
-                Some((_, choices)) => choices.push(*choice),
-                None => all.push((code, vec![*choice])),
+impl BodyBuilder<'_, '_> {
+    /// The value of a column of tables.
+    fn column(&mut self, column: &Column, facts: &Facts<'_>) -> Code {
+        let slot = column.slot;
+        let Some(set) = &column.categories else {
+            let value = self.feature(slot, facts);
+            let value = self.float(value);
+            if !facts.range(&feature(self.model, slot)).nan || !self.model.missing.contains(&slot) {
+                return value;
             }
-        }
-        planned.conditions = (builder.taken(all.iter().map(|(code, _)| code)), all);
+            let least = Code::atom(self.syntax.float(f64::NEG_INFINITY));
+            return self.syntax.conditional.with(&[&self.syntax.is_nan(&value), &least, &value]);
+        };
+        // 1 in the set, and 0 outside of it.
+        let (inside, others): (Vec<&String>, Vec<&String>) =
+            self.model.categories[slot].iter().partition(|text| contains(set, text));
+        let [inside, others] = [inside, others].map(|texts| is_in(self.model, slot, &texts));
+        let [one, zero, nan] = [1.0, 0.0, f64::NAN].map(|x| Box::new(Expr::Number(x)));
+        let others = Expr::If(Box::new(others), zero, nan);
+        self.number(&Expr::If(Box::new(inside), one, Box::new(others)), facts)
     }
 }
 

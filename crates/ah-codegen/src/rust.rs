@@ -8,6 +8,7 @@ use ah_model::{Error, FeatureKind, FieldValue, Model, Target, fields};
 use serde_json::json;
 
 use crate::code::{Binds, Code, Form};
+use crate::costs::CostCode;
 use crate::facts::is_truth;
 use crate::language::{BASE, Language, Outcome};
 use crate::names::{Case, Namer, RUST_NAMES, RUST_WORDS};
@@ -100,10 +101,10 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
         (_, false) => "_: &Context",
     };
     values.insert("parameter", parameter(planned.factors.is_empty() || planned.loop_reads_input()));
-    values.insert("body_parameter", parameter(planned.body.reads_input));
-    values.insert("leaf_parameter", parameter(planned.leaf.reads_input));
-    values.insert("costs_parameter", parameter(planned.costs.as_ref().is_some_and(|code| code.reads_input)));
-    values.insert("conditions_parameter", parameter(planned.conditions.0.reads_input));
+    values.insert("body_parameter", parameter(planned.body.reads_input()));
+    values.insert("leaf_parameter", parameter(planned.leaf.reads_input()));
+    values.insert("costs_parameter", parameter(planned.costs.as_ref().is_some_and(CostCode::reads_input)));
+    values.insert("conditions_parameter", parameter(planned.conditions.0.reads_input()));
     values.insert("is_crate", &request.into.is_none());
     insert_configs(&mut values, model);
     let executor = if planned.tables.is_some() { ah_decide::SOURCE } else { "" };

@@ -48,7 +48,7 @@ pub fn values(
     let choice = |id: ChoiceId| (language.choice)(model, &names, id);
     let [before, after] = language.guard;
     let level = if before.is_empty() { 1 } else { 2 };
-    let guarded = |body: &Body| match body.reads_input {
+    let guarded = |body: &Body| match body.reads_input() {
         false => print(body, 1, true),
         true => format!("{before}{}{after}", print(body, level, true)),
     };
@@ -92,19 +92,19 @@ pub fn values(
         "log2": wrapped(LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")), "    "),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
         "version": env!("CARGO_PKG_VERSION"),
-        "about": about(model, planned.tables.is_none() && planned.costs.is_none() && planned.leaves < 2, line),
+        "about": about(model, planned.is_constant, line),
         "inputs": planned.given.iter().map(input).collect::<Vec<_>>(),
         "given": if planned.given.is_empty() { "" } else { "c" },
         "variants": names.choices.iter().zip(&model.choices).map(variant).collect::<Vec<_>>(),
         "count": model.choices.len(),
         "fallback": model.fallback.map(choice),
         "body": guarded(&planned.body),
-        "body_reads": planned.body.reads_input,
+        "body_reads": planned.body.reads_input(),
         "leaf": guarded(&planned.leaf),
-        "leaf_reads": planned.leaf.reads_input,
+        "leaf_reads": planned.leaf.reads_input(),
         "rankings": planned.rankings.iter().map(ranking).collect::<Vec<_>>(),
         "condition_steps": print(&planned.conditions.0, level, true),
-        "conditions_read": planned.conditions.0.reads_input,
+        "conditions_read": planned.conditions.0.reads_input(),
         "conditions": planned.conditions.1.iter().map(condition).collect::<Vec<_>>(),
     }))
     .map_err(broken)?;

@@ -121,7 +121,7 @@ pub struct BodyBuilder<'a, 'm> {
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
     rankings: &'a [usize],
     pub known: Known,
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 /// The variables of a path.
@@ -210,7 +210,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         if let Some(facts) = self.inside_precondition() {
             self.node(0, &facts);
         }
-        self.finished(std::iter::empty())
+        self.taken(BTreeSet::new())
     }
 
     /// Declines unless the condition holds. Returns false if it never holds.
@@ -364,9 +364,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         }
     }
 
-    /// The steps, without variables that neither later steps nor these expressions read.
-    pub fn finished<'c>(mut self, codes: impl Iterator<Item = &'c Code>) -> Body {
-        let mut reads = codes.flat_map(|code| code.reads.iter().cloned()).collect();
+    /// Takes the steps, without variables that neither later steps nor the code after them reads: `reads` is what that code reads.
+    pub fn taken(&mut self, mut reads: BTreeSet<String>) -> Body {
         let steps = std::mem::take(&mut self.steps);
         Body { steps: self.tidied(steps, &mut reads), reads }
     }

@@ -1,10 +1,11 @@
 //! Prints the cost formula of a model: a table of the numbers of each choice, and a loop over it.
 
-use ah_model::expr::{Binary, Expr, Slot, Type};
-use ah_model::{Feature, FeatureKind, Features, Model, Schema, Term};
+use ah_model::expr::{Binary, Expr, Slot, Type, repeated};
+use ah_model::{Feature, FeatureKind, Features, Model, Term};
 
 use crate::body::{Body, BodyBuilder};
 use crate::code::Code;
+use crate::expression::is_constant;
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::{Case, Namer, Names};
@@ -45,8 +46,8 @@ impl CostCode {
         // The first class whose condition holds counts.
         let place = |class: usize| Code::atom((class * model.choices.len() * numbers.len()).to_string());
         let mut first = place(costs.classes.len() - 1);
-        for (at, when) in costs.classes.iter().map(|class| &class.condition).enumerate().rev() {
-            let Some(when) = when else { continue };
+        for (at, class) in costs.classes.iter().enumerate().rev() {
+            let Some(when) = &class.condition else { continue };
             let runs = builder.runs(&when.typed, &facts);
             first = match syntax.literal(&runs) {
                 Some(true) => place(at),
@@ -54,10 +55,27 @@ impl CostCode {
                 None => syntax.conditional.with(&[&runs, &place(at), &first]),
             };
         }
-        let before = builder.finished(std::iter::once(&first));
 
-        let mut builder = BodyBuilder::new(&extended, syntax, names);
         let number = |at: usize| Expr::Feature(Slot { index: logged + at, kind: FeatureKind::Numerical });
+        let product = |(at, term): (usize, &Term)| {
+            let coefficient = number(costs.parameters.len() + at);
+            match term.typed {
+                // A product with 1 is the coefficient.
+                Expr::Number(1.0) => coefficient,
+                _ => Expr::binary(Binary::Mul, coefficient, term.typed.clone()),
+            }
+        };
+        let products = costs.terms.iter().enumerate().map(product);
+        let sum = products.reduce(|a, b| Expr::binary(Binary::Add, a, b))?;
+        // Each part is computed once, and before the loop if it reads the input alone. Those inside of others come first.
+        let mut parts = repeated(&[&sum]);
+        add_unvarying(&sum, logged, &mut parts);
+        parts.retain(|part| !is_constant(part));
+        parts.sort_by_key(|part| size(part));
+        let (unvarying, varying): (Vec<&Expr>, Vec<&Expr>) =
+            parts.into_iter().partition(|part| is_unvarying(part, logged));
+        unvarying.into_iter().for_each(|part| _ = builder.variable(part, &facts));
+        let before = std::mem::take(&mut builder.steps);
         for (at, variable) in variables.iter().enumerate() {
             let all = costs.classes.iter().flat_map(|class| &class.rows).map(|row| row[at]);
             let [low, high] =
@@ -67,18 +85,11 @@ impl CostCode {
             let variable = builder.assign(variable, None, Type::Number, value);
             builder.known.parts.insert(number(at), variable);
         }
-        let product = |(at, term): (usize, &Term)| {
-            let coefficient = number(costs.parameters.len() + at);
-            match term.typed {
-                // A product with 1 is the coefficient.
-                Expr::Number(1.0) => coefficient,
-                _ => Expr::binary(Binary::Mul, coefficient, term.typed.clone()),
-            }
-        };
-        let sum = costs.terms.iter().enumerate().map(product);
-        let sum = sum.reduce(|a, b| Expr::binary(Binary::Add, a, b))?;
+        varying.into_iter().for_each(|part| _ = builder.variable(part, &facts));
         let cost = builder.number(&sum, &facts);
-        let mut steps = builder.finished(std::iter::once(&cost));
+        let mut steps = builder.taken(cost.reads.clone());
+        builder.steps = before;
+        let before = builder.taken(&first.reads | &steps.reads);
         // The library has the infinity that costs are compared with.
         steps.reads.insert("math()".to_owned());
         if !model.boosters.is_empty() {
@@ -121,20 +132,41 @@ impl CostCode {
     }
 }
 
+/// Adds the largest operations that read the input alone, of this many logged features.
+fn add_unvarying<'e>(expr: &'e Expr, logged: usize, found: &mut Vec<&'e Expr>) {
+    let is_operation = !matches!(expr, Expr::Feature(_) | Expr::Number(_)) && expr.ty() == Type::Number;
+    if is_operation && is_unvarying(expr, logged) {
+        return found.push(expr);
+    }
+    expr.operands().into_iter().flatten().for_each(|operand| add_unvarying(operand, logged, found));
+}
+
+fn is_unvarying(expr: &Expr, logged: usize) -> bool {
+    let mut is_unvarying = true;
+    expr.for_each_feature(&mut |slot| is_unvarying &= slot.index < logged);
+    is_unvarying
+}
+
+/// The number of parts of an expression.
+fn size(expr: &Expr) -> usize {
+    let mut count = 0;
+    expr.for_each(&mut |_| count += 1);
+    count
+}
+
 /// The model with further features for the numbers of a choice.
 fn extended(model: &Model, numbers: &[String]) -> Option<Model> {
-    let mut logged: Vec<Feature> = model.features.base().features().to_vec();
+    let mut logged = model.features.base().clone();
     for name in numbers {
         let mut feature = Feature::numerical(name);
-        while logged.iter().any(|other| other.name == feature.name) {
+        while logged.slot(&feature.name).is_some() {
             feature.name.push('_');
         }
-        logged.push(feature);
+        logged.push(feature).ok()?;
     }
     let mut categories = model.categories[..model.features.base().len()].to_vec();
     categories.resize(logged.len(), Vec::new());
-    let features = Features::new(Schema::new(logged).ok()?, &[]).ok()?;
-    let missing = model.missing.iter().copied().filter(|slot| *slot < model.features.base().len()).collect();
+    let features = Features::new(logged, &[]).ok()?;
     let costs = model.costs.clone();
-    Some(Model { features, categories, missing, costs, ..Model::default() })
+    Some(Model { features, categories, missing: model.missing.clone(), costs, ..Model::default() })
 }

@@ -379,7 +379,7 @@ impl BodyBuilder<'_, '_> {
 const NOTHING: &[Value] = &[];
 
 /// True for an operation on constants alone.
-fn is_constant(expr: &Expr) -> bool {
+pub fn is_constant(expr: &Expr) -> bool {
     let mut reads = false;
     expr.for_each_feature(&mut |_| reads = true);
     !reads && matches!(expr, Expr::Unary(..) | Expr::Binary(..) | Expr::If(..))

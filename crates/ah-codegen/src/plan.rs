@@ -131,7 +131,7 @@ impl Request<'_> {
             let tables = Tables::new(model);
             let columns: Vec<Code> =
                 tables.columns.iter().map(|column| builder.column(column, &facts)).collect();
-            planned.body = builder.finished(columns.iter());
+            planned.body = builder.taken(columns.iter().flat_map(|code| code.reads.clone()).collect());
             planned.tables = Some(TableCode { tables, columns });
         } else if self.ranked {
             let numbers;
@@ -182,7 +182,7 @@ fn conditions(mut builder: BodyBuilder<'_, '_>) -> (Body, Vec<(Code, Vec<ChoiceI
             None => all.push((code, vec![*choice])),
         }
     }
-    (builder.finished(all.iter().map(|(code, _)| code)), all)
+    (builder.taken(all.iter().flat_map(|(code, _)| code.reads.clone()).collect()), all)
 }
 
 impl BodyBuilder<'_, '_> {

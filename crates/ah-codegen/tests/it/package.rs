@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{C, Generator, PYTHON, RUST, Request, WriteMode, generate};
+use ah_codegen::{C, GO, Generator, PYTHON, RUST, Request, WriteMode, generate};
 use ah_model::{Error, Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -527,6 +527,34 @@ fn python_divides_by_nothing_outside_of_a_condition() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// The loop over the choices repeats no test of the input, and no operation that several terms of a choice have in common.
+#[test]
+fn a_formula_computes_each_part_once() {
+    let logged = Schema::new(["m", "n"].map(Feature::numerical)).unwrap();
+    let factor = "(if n % 16 == 0 then 1 else unaligned)";
+    let tiles = format!("{factor} * ceil(m / tile)");
+    let terms = vec![factor.to_owned(), format!("{tiles} * n"), tiles];
+    let rows = vec![vec![8.0, 2.0, 1.0, 0.25, 0.5], vec![32.0, 4.0, 2.0, 0.125, 0.5]];
+    let class = ah_model::CostClass { condition: None, rows };
+    let parameters = ["tile", "unaligned"].map(str::to_owned).to_vec();
+    let mut model = split(Features::new(logged.clone(), &[]).unwrap(), 0, 100.0);
+    model.costs = Some(ah_model::Costs::new(&logged, parameters, terms, vec![class]).unwrap());
+    for node in &mut model.tree.nodes {
+        if let Node::Leaf(leaf) = node {
+            leaf.ranking[0].score = 1.0;
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (target, file) in
+        [(&RUST, "small/src/lib.rs"), (&C, "small.h"), (&GO, "small/small.go"), (&PYTHON, "small.py")]
+    {
+        generate_at(&model, target, folder.path()).unwrap();
+        let code = fs::read_to_string(folder.path().join(file)).unwrap();
+        assert_eq!((code.matches("16.0").count(), code.matches("/ tile").count()), (1, 1), "{code}");
+        assert!(code.find("16.0") < code.find("row[0]"), "{code}");
+    }
 }
 
 /// On a full disk nothing is replaced. The test needs a small file system of its own.

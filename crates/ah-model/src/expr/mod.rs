@@ -33,5 +33,6 @@ mod shared;
 mod tree;
 
 pub use parse::parse;
+pub use shared::repeated;
 pub(crate) use shared::share;
 pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

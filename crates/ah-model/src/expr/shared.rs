@@ -10,8 +10,6 @@ use crate::feature::FeatureKind;
 ///
 /// 23 derived features of a matmul have 11 rounded quotients, which they would compute 26 times.
 pub(crate) fn share(expressions: &[&Expr], first: usize) -> Vec<Expr> {
-    let mut parts = Parts::default();
-    expressions.iter().for_each(|expression| parts.count(expression));
     let mut slots: HashMap<&Expr, usize> = HashMap::new();
     for (slot, &expression) in (first..).zip(expressions) {
         if is_operation(expression) {
@@ -19,13 +17,20 @@ pub(crate) fn share(expressions: &[&Expr], first: usize) -> Vec<Expr> {
         }
     }
     let mut all = expressions.to_vec();
-    for part in parts.met.into_iter().filter(|part| parts.counts[part] > 1) {
+    for part in repeated(expressions) {
         slots.entry(part).or_insert_with(|| {
             all.push(part);
             first + all.len() - 1
         });
     }
     (first..).zip(all).map(|(slot, expression)| rewritten(expression, slot, &slots)).collect()
+}
+
+/// The operations on numbers that these expressions have more than once, in the order in which they are met.
+pub fn repeated<'e>(expressions: &[&'e Expr]) -> Vec<&'e Expr> {
+    let mut parts = Parts::default();
+    expressions.iter().for_each(|expression| parts.count(expression));
+    parts.met.into_iter().filter(|part| parts.counts[part] > 1).collect()
 }
 
 /// How often each part occurs.

@@ -23,9 +23,7 @@ pub struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub fn new(language: &'a Language, model: &'a Model, names: &'a Names) -> Self {
-        let lines = Vec::new();
-        let said = Vec::new();
-        Self { language, model, names, lines, said, has_evidence: false }
+        Self { language, model, names, lines: Vec::new(), said: Vec::new(), has_evidence: false }
     }
 
     fn result(&self, outcome: Outcome, is_tail: bool) -> String {
@@ -53,9 +51,12 @@ impl<'a> Lines<'a> {
                     if let [Step::Return(outcome, evidence)] = then[..]
                         && self.language.in_one_line
                     {
-                        let open = open.trim_end_matches('{');
-                        let line = format!("{open}{}", self.result(outcome, false));
-                        self.with_evidence(line, outcome, evidence);
+                        let statement = self.result(outcome, false);
+                        self.with_evidence(
+                            open.trim_end_matches('{').to_owned() + &statement,
+                            outcome,
+                            evidence,
+                        );
                         continue;
                     }
                     self.lines.push(open);
@@ -111,7 +112,6 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     let fallback = model.fallback.map(|choice| shown(model.choice_name(choice)));
     let mut lines = Vec::new();
     let device = model.device.as_ref().map(|device| shown(&device.to_string()));
-    let device = device.as_deref().unwrap_or("devices that the model does not name");
     let boosters = model.boosters.len();
     let leaves = model.tree.leaves().count();
     let trees = match boosters {
@@ -127,29 +127,28 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
         _ => format!("{formula}, {trees}"),
     };
     lines.push(format!(
-        "{} for {}: {size}, learned on {device}.",
+        "{} for {}: {size}, learned on {}.",
         shown(&model.heuristic),
-        shown(&model.optimization)
+        shown(&model.optimization),
+        device.as_deref().unwrap_or("devices that the model does not name")
     ));
-    let held_out = model.provenance.metrics.get("held_out");
-    let figure = |key| held_out?.get(key)?.as_f64();
+    let metric = |of: &str, key: &str| model.provenance.metrics.get(of)?.get(key);
+    let number = |of, key| metric(of, key)?.as_f64();
+    let text = |of, key| metric(of, key)?.as_str().map(shown);
+    let held_out = |key| number("held_out", key);
     if let (Some(inputs), Some(slowdown), Some(worst)) =
-        (figure("inputs"), figure("slowdown"), figure("worst"))
+        (held_out("inputs"), held_out("slowdown"), held_out("worst"))
     {
         let mut line = format!("On {inputs} held-out inputs: ");
         // The training part alone may have another best choice, which the held-out inputs were judged against.
-        let judged =
-            model.provenance.metrics.get("always_fallback").and_then(|always| always.get("choice")?.as_str());
-        let judged = judged.map(shown).or_else(|| fallback.clone());
-        if let (Some(speedup), Some(fallback)) = (figure("speedup_over_fallback"), judged) {
+        let judged = text("always_fallback", "choice").or_else(|| fallback.clone());
+        if let (Some(speedup), Some(fallback)) = (held_out("speedup_over_fallback"), judged) {
             line += &format!("{speedup:.2} times as fast as always {fallback}, ");
         }
         // Of few inputs the loss is a range.
-        let range = model.provenance.metrics.get("held_out_range").filter(|_| inputs < PRECISE);
-        let range = range.filter(|_| model.purpose.objective == Objective::default());
-        let end = |key| range?.get(key)?.as_f64();
-        let loss = match (end("low"), end("high")) {
-            (Some(low), Some(high)) => format!(
+        let is_range = inputs < PRECISE && model.purpose.objective == Objective::default();
+        let loss = match (number("held_out_range", "low"), number("held_out_range", "high")) {
+            (Some(low), Some(high)) if is_range => format!(
                 "{:.1} to {} ({} here)",
                 (low - 1.0) * 100.0,
                 percent(((high - 1.0) * 1e3).round() / 1e3),
@@ -158,20 +157,17 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
             _ => percent(slowdown - 1.0),
         };
         lines.push(format!("{line}{loss} slower than the best choice ({worst:.2} times at worst)."));
-        if let Some(ranked) = figure("ranked_slowdown").filter(|ranked| slowdown - ranked >= 0.002) {
+        if let Some(ranked) = held_out("ranked_slowdown").filter(|ranked| slowdown - ranked >= 0.002) {
             lines.push(format!(
                 "A program that names what it offers (`choose_among`) is only {} slower than the best choice.",
                 percent(ranked - 1.0)
             ));
         }
     }
-    let on_new_groups = model.provenance.metrics.get("on_new_groups");
-    let figure = |key| on_new_groups?.get(key)?.as_f64();
-    if let Some(on) = on_new_groups.and_then(|new| new.get("on")?.as_str())
-        && let (Some(mean), Some(low), Some(high)) = (figure("mean"), figure("low"), figure("high"))
-    {
+    let on_new_groups = ["mean", "low", "high"].map(|key| number("on_new_groups", key));
+    if let (Some(on), [Some(mean), Some(low), Some(high)]) = (text("on_new_groups", "on"), on_new_groups) {
         let [mean, low, high] = [mean, low, high].map(|slowdown| percent(slowdown - 1.0));
-        lines.push(format!("On {}: {mean} slower than the best choice ({low} to {high}).", shown(on)));
+        lines.push(format!("On {on}: {mean} slower than the best choice ({low} to {high})."));
     }
     if let (Some(promise), Some(fallback)) = (&model.promise, &fallback) {
         lines.push(format!(
@@ -242,7 +238,6 @@ pub fn described(
     if feature.kind == FeatureKind::Categorical && known.len() <= 6 && !known.is_empty() {
         text += &format!(" One of {}.", known.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
     }
-    let name = Some(quoted(&feature.name)).filter(|_| feature.name != names.feature(slot));
-    let parts = [name.as_deref().unwrap_or_default(), text.trim()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+    let name = if feature.name == names.feature(slot) { String::new() } else { quoted(&feature.name) };
+    [name.as_str(), text.trim()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
 }

@@ -132,6 +132,16 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
     Ok(Output { place, signature, files, warning: None })
 }
 
+/// A type of fields, and whether it has a value.
+type FieldType = (&'static str, fn(&FieldValue) -> bool);
+
+/// The types of fields, the narrowest first; all other fields are texts.
+const FIELD_TYPES: [FieldType; 3] = [
+    ("i64", |value| matches!(value, FieldValue::Integer(_))),
+    ("f64", |value| matches!(value, FieldValue::Integer(_) | FieldValue::Number(_))),
+    ("bool", |value| matches!(value, FieldValue::Truth(_))),
+];
+
 /// Inserts the fields that the names of choices list; a field of several types is a number or a text.
 fn insert_configs(values: &mut tera::Context, model: &Model) {
     let all: Vec<Option<Vec<(String, FieldValue)>>> = model.choices.iter().map(|name| fields(name)).collect();
@@ -150,16 +160,8 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
             all.as_ref()?.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
         };
         let values: Vec<Option<FieldValue>> = all.iter().map(of).collect();
-        let are = |is: fn(&FieldValue) -> bool| values.iter().flatten().all(is);
-        let ty = if are(|value| matches!(value, FieldValue::Integer(_))) {
-            "i64"
-        } else if are(|value| matches!(value, FieldValue::Integer(_) | FieldValue::Number(_))) {
-            "f64"
-        } else if are(|value| matches!(value, FieldValue::Truth(_))) {
-            "bool"
-        } else {
-            "&'static str"
-        };
+        let are_of = |(_, is_of): &&FieldType| values.iter().flatten().all(is_of);
+        let ty = FIELD_TYPES.iter().find(are_of).map_or("&'static str", |(ty, _)| ty);
         let is_optional = all.iter().zip(&values).any(|(all, value)| all.is_some() && value.is_none());
         let ident = namer.give(key, "field", 160);
         for (config, value) in configs.iter_mut().zip(values) {

@@ -29,13 +29,11 @@ pub struct Evidence {
 impl Evidence {
     /// The evidence for a choice on so many inputs of a leaf. The leaf's figures are those of all its inputs.
     fn new(leaf: &Leaf, ranked: &RankedChoice, inputs: u64) -> Self {
-        match inputs == leaf.samples {
-            true => {
-                let log_slowdown = ln(ranked.slowdown) * inputs as f64;
-                Self { inputs, timed: inputs, log_slowdown, worst: ranked.worst }
-            }
-            false => Self { inputs, timed: 0, log_slowdown: 0.0, worst: 1.0 },
+        if inputs != leaf.samples {
+            return Self { inputs, timed: 0, log_slowdown: 0.0, worst: 1.0 };
         }
+        let log_slowdown = ln(ranked.slowdown) * inputs as f64;
+        Self { inputs, timed: inputs, log_slowdown, worst: ranked.worst }
     }
 
     fn pooled(self, other: Self) -> Self {
@@ -52,13 +50,14 @@ impl Evidence {
         if self.inputs == 0 {
             return format!("no training input here{untested}");
         }
-        let inputs = if is_first { " inputs" } else { "" };
+        let [inputs, of_best, at_worst] =
+            if is_first { [" inputs", " of the best time", "at worst "] } else { [""; 3] };
         let mut text = format!("{}{inputs}", self.inputs);
         let slowdown = exp(self.log_slowdown / self.timed as f64);
         if slowdown.is_finite() {
-            text += &format!(", {slowdown:.3}{}", if is_first { " of the best time" } else { "" });
+            text += &format!(", {slowdown:.3}{of_best}");
             if self.worst.is_finite() {
-                text += &format!(", {}{:.3}", if is_first { "at worst " } else { "" }, self.worst);
+                text += &format!(", {at_worst}{:.3}", self.worst);
             }
         }
         text
@@ -144,7 +143,7 @@ impl BodyBuilder<'_, '_> {
         let facts = facts.outside();
         let value = match facts.derived(slot) {
             Some(derived) => {
-                let value = self.value(derived, derived.ty(), facts);
+                let value = self.value(derived, facts);
                 // `k % 2 == 0` needs no name.
                 let value = match derived.ty() == Type::Bool && value.text.len() <= SHORT {
                     true => value,
@@ -175,8 +174,7 @@ impl BodyBuilder<'_, '_> {
     /// Gives a part of an expression a variable, and returns it.
     pub fn hoist(&mut self, ty: Type, value: Code) -> Code {
         self.known.count += 1;
-        let name = format!("part_{}", self.known.count);
-        self.assign(&name, None, ty, value)
+        self.assign(&format!("part_{}", self.known.count), None, ty, value)
     }
 }
 
@@ -258,15 +256,14 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         let Some(categories) = &test.column.categories else {
             let above = Binary::Compare(Comparison::Gt);
             let above = Expr::binary(above, feature(self.model, slot), Expr::Number(test.threshold));
-            let undefined_is_false = self.model.missing.contains(&slot);
-            return self.split(&above, undefined_is_false, facts, |this, is_above, facts| {
+            return self.split(&above, self.model.missing.contains(&slot), facts, |this, is_above, facts| {
                 this.node(children[usize::from(is_above)], facts);
             });
         };
         let possible = facts.possible(slot);
         let mut facts = facts.clone();
-        let known = possible.iter().flatten().filter(|text| self.model.knows(slot, text));
-        let known: Vec<&String> = known.collect();
+        let known: Vec<&String> =
+            possible.iter().flatten().filter(|text| self.model.knows(slot, text)).collect();
         let is_safe = known.len() == possible.len() && !facts.range(&feature(self.model, slot)).nan;
         if !is_safe && !self.require(&is_in(self.model, slot, &known), &mut facts) {
             return;
@@ -411,8 +408,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
     /// False for two conditions that read better apart: wide ones, and two limits of one number.
     fn read_better_joined(&self, a: &Code, b: &Code) -> bool {
         let [first, second] = [a, b].map(|code| code.text.split(' ').next());
-        let between = format!(" {} ", self.syntax.or);
-        first != second && a.text.replace(&between, "|").len() + b.text.len() < JOINED
+        let as_one_character = a.text.replace(&format!(" {} ", self.syntax.or), "|");
+        first != second && as_one_character.len() + b.text.len() < JOINED
     }
 }
 

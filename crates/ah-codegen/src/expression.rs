@@ -15,9 +15,9 @@ use crate::facts::{Facts, Range, WHOLE, membership, opposite};
 const WIDTH: usize = 90;
 
 impl BodyBuilder<'_, '_> {
-    /// A value of this type.
-    pub fn value(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> Code {
-        match ty {
+    /// The value of an expression of any type.
+    pub fn value(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
+        match expr.ty() {
             Type::Number => self.number(expr, facts),
             Type::Bool => self.truth(expr, facts)[0].clone(),
             Type::Category => self.category(expr, facts)[0].clone(),
@@ -44,8 +44,7 @@ impl BodyBuilder<'_, '_> {
                     let value = this.number(side, facts);
                     [this.float(value), yes.clone()]
                 });
-                let nan = self.syntax.number(f64::NAN);
-                self.conditional(&defined, &value, &nan, Type::Number)
+                self.conditional(&defined, &value, &self.syntax.number(f64::NAN), Type::Number)
             }
             Expr::Bool(_) | Expr::Text(_) => self.syntax.number(f64::NAN),
         }
@@ -148,8 +147,7 @@ impl BodyBuilder<'_, '_> {
         // The divisor is read twice; 0 is false.
         let b = if b.is_variable() { b } else { self.hoist(Type::Number, b) };
         let value = Code::binary(Binds::Product, &a, operator, &b);
-        let nan = self.syntax.number(f64::NAN);
-        self.syntax.conditional.with(&[&b, &value, &nan])
+        self.syntax.conditional.with(&[&b, &value, &self.syntax.number(f64::NAN)])
     }
 
     /// The operands, with variables in the place of the longest ones until all fit.
@@ -159,15 +157,13 @@ impl BodyBuilder<'_, '_> {
             if longest.text.len() <= 24 {
                 break;
             }
-            let is_product = longest.is_product;
-            *longest = Code { is_product, ..self.hoist(Type::Number, longest.clone()) };
+            *longest = self.hoist(Type::Number, longest.clone());
         }
         operands
     }
 
     fn call<const N: usize>(&mut self, name: &'static str, operands: [Code; N]) -> Code {
-        let operands = operands.map(|a| self.float(a));
-        let operands = self.fit(operands, 2);
+        let operands = self.fit(operands.map(|a| self.float(a)), 2);
         Code::call(&self.syntax.function(self.names, name), &operands.each_ref()).calling(name)
     }
 
@@ -187,14 +183,11 @@ impl BodyBuilder<'_, '_> {
         let range = facts.range(expr);
         let yes = self.syntax.truth(true);
         if is_constant(expr) {
-            return match expr.truth(NOTHING) {
-                Some(value) => [self.syntax.truth(value), yes],
-                None => [self.syntax.truth(false), self.syntax.truth(false)],
-            };
+            let value = expr.truth(NOTHING);
+            return [value == Some(true), value.is_some()].map(|is| self.syntax.truth(is));
         }
-        let decided = (range.low == range.high).then(|| self.syntax.truth(range.low == 1.0));
-        if let (Some(decided), false) = (&decided, range.nan) {
-            return [decided.clone(), yes];
+        if let Some(value) = range.decided() {
+            return [self.syntax.truth(value), yes];
         }
         let [value, defined] = match (membership(expr), expr) {
             (Some((slot, texts, is_in)), _) => {
@@ -223,23 +216,23 @@ impl BodyBuilder<'_, '_> {
             (_, Expr::Binary(Binary::Compare(op), a, b)) => {
                 let mut defined = yes.clone();
                 for number in [a, b].into_iter().filter(|number| facts.range(number).nan) {
-                    let number = self.variable(number, facts);
-                    let nan = self.syntax.is_nan(&number);
-                    defined = self.and(&defined, &self.syntax.not(&nan));
+                    let is_nan = self.syntax.is_nan(&self.variable(number, facts));
+                    defined = self.and(&defined, &self.syntax.not(&is_nan));
                 }
                 [self.comparison(*op, a, b, facts), defined]
             }
             (_, Expr::Binary(op @ (Binary::Same | Binary::Differ), first, second)) => {
                 let [[a, a_defined], [b, b_defined]] = [first, second].map(|x| self.category(x, facts));
-                let (same, defined) =
-                    (self.syntax.same(self.names, &a, &b), self.and(&a_defined, &b_defined));
-                [if *op == Binary::Same { same } else { self.syntax.not(&same) }, defined]
+                let same = self.syntax.same(self.names, &a, &b);
+                let value = if *op == Binary::Same { same } else { self.syntax.not(&same) };
+                [value, self.and(&a_defined, &b_defined)]
             }
             (_, Expr::If(..)) => self.if_else(expr, facts, Self::truth),
             (_, Expr::Feature(slot)) => self.given(slot.index, facts),
             _ => [self.syntax.truth(false), yes.clone()],
         };
-        [decided.unwrap_or(value), if range.nan { defined } else { yes }]
+        let value = if range.low == range.high { self.syntax.truth(range.low == 1.0) } else { value };
+        [value, if range.nan { defined } else { yes }]
     }
 
     /// A truth value or category that is a feature, and the condition that it is defined.

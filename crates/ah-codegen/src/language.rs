@@ -188,19 +188,18 @@ impl Language {
 
     /// The condition that a text is one of these.
     pub fn is_in(&self, names: &Names, a: &Code, texts: &[String]) -> Code {
-        let texts: Vec<Code> = texts.iter().map(|text| Code::atom((self.text)(text))).collect();
-        match (&texts[..], self.is_in) {
-            ([text], _) => self.same(names, a, text),
-            (texts, Some((forms, separator))) => {
-                let texts: Vec<&str> = texts.iter().map(|code| code.text.as_str()).collect();
-                let texts = Code::atom(texts.join(separator));
-                let [yes, no] = forms.map(|form| form.with(&[a, &texts]));
+        let literals: Vec<String> = texts.iter().map(|text| (self.text)(text)).collect();
+        match (&literals[..], self.is_in) {
+            ([literal], _) => self.same(names, a, &Code::atom(literal)),
+            (_, Some((forms, separator))) => {
+                let literals = Code::atom(literals.join(separator));
+                let [yes, no] = forms.map(|form| form.with(&[a, &literals]));
                 yes.or_else(no)
             }
-            (texts, None) => {
-                let all: Vec<Code> = texts.iter().map(|text| self.same(names, a, text)).collect();
-                let shown: Vec<&str> = all.iter().map(|code| code.text.as_str()).collect();
-                Code::atom(format!("({})", shown.join(" || "))).reading(&all.iter().collect::<Vec<_>>())
+            (_, None) => {
+                let same = literals.into_iter().map(|literal| self.same(names, a, &Code::atom(literal)));
+                let any = same.reduce(|a, b| Code::binary(Binds::Or, &a, self.or, &b));
+                any.unwrap_or_else(|| self.truth(false)).bracketed()
             }
         }
     }

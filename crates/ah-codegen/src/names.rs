@@ -49,10 +49,9 @@ impl Namer {
         let separator = if is_apart { "" } else { "_" };
         let mut identifier = base.clone();
         let base = base.trim_end_matches('_');
-        for number in 2.. {
-            if self.taken.insert(identifier.clone()) {
-                break;
-            }
+        let mut number = 1;
+        while !self.taken.insert(identifier.clone()) {
+            number += 1;
             identifier = format!("{base}{separator}{number}");
         }
         identifier

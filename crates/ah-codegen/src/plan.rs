@@ -212,8 +212,7 @@ impl BodyBuilder<'_, '_> {
 fn distinct_rankings(model: &Model) -> (Vec<Ranking>, Vec<usize>) {
     let mut distinct: Vec<Ranking> = Vec::new();
     let number = |leaf: &Leaf| {
-        let is_allowed = |choice, allowed| allowed || Some(choice) == model.fallback;
-        let ranking = leaf.ranking.iter().map(|r| (r.choice, is_allowed(r.choice, r.allowed))).collect();
+        let ranking = leaf.ranking.iter().map(|r| (r.choice, r.ranked(model.fallback).allowed)).collect();
         distinct.iter().position(|other| *other == ranking).unwrap_or_else(|| {
             distinct.push(ranking);
             distinct.len() - 1

@@ -161,8 +161,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         if !path.is_symlink() {
             return Ok(path);
         }
-        let link = fs::read_link(&path)?;
-        path = path.parent().unwrap_or(Path::new("")).join(link);
+        path = path.parent().unwrap_or(Path::new("")).join(fs::read_link(&path)?);
     }
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }

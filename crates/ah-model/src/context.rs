@@ -98,10 +98,7 @@ pub enum Scalar<'a> {
 impl<'a> Scalar<'a> {
     /// The number, when this is one.
     pub fn number(self) -> Option<f64> {
-        match self {
-            Self::Number(x) => Some(x),
-            _ => None,
-        }
+        if let Self::Number(x) = self { Some(x) } else { None }
     }
 
     /// The category's name, when this is a category or a truth value.

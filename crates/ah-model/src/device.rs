@@ -76,18 +76,12 @@ impl Device {
 
     /// PyTorch's `device_capa`; (0, 0) for a processor.
     pub fn capability(&self) -> (u32, u32) {
-        match self {
-            Self::Cpu(_) => (0, 0),
-            Self::Cuda(c) => c.capability,
-        }
+        if let Self::Cuda(c) = self { c.capability } else { (0, 0) }
     }
 
     /// PyTorch's `shared_memory`, bytes; 0 for a processor.
     pub fn shared_memory(&self) -> u64 {
-        match self {
-            Self::Cpu(_) => 0,
-            Self::Cuda(c) => c.shared_memory,
-        }
+        if let Self::Cuda(c) = self { c.shared_memory } else { 0 }
     }
 
     /// The identity of this device. Drivers, clocks and library versions may differ; everything that changes

@@ -27,7 +27,6 @@ pub fn identity(text: &str) -> String {
         (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
     });
     let high = (hash >> 64) as u64;
-    let low = hash as u64;
-    let first = scramble(low.wrapping_add(scramble(high)));
+    let first = scramble((hash as u64).wrapping_add(scramble(high)));
     format!("{first:016x}{:016x}", scramble(high.wrapping_add(first)))
 }

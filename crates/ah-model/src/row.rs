@@ -24,10 +24,7 @@ impl Row for [Value] {
 impl Row for [Scalar<'_>] {
     #[inline]
     fn number(&self, slot: usize) -> f64 {
-        match self.get(slot) {
-            Some(Scalar::Number(x)) => *x,
-            _ => f64::NAN,
-        }
+        if let Some(Scalar::Number(x)) = self.get(slot) { *x } else { f64::NAN }
     }
 
     #[inline]

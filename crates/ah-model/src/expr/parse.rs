@@ -19,10 +19,7 @@ const MAX_WORDS: usize = 8 * MAX_NESTING;
 pub fn parse(source: &str) -> Result<Expr<String>, Invalid> {
     let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
     let tree = parser.expr()?;
-    match parser.peek() {
-        Token::End => Ok(tree),
-        _ => Err(parser.expected("an operator or the end")),
-    }
+    if *parser.peek() == Token::End { Ok(tree) } else { Err(parser.expected("an operator or the end")) }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +71,7 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, Invalid> {
     let words = tokens.iter().filter(|(_, token)| !matches!(token, Token::Symbol("(" | ")")));
     if let Some((at, _)) = words.clone().nth(MAX_WORDS) {
         let expected = format!("no more than {MAX_WORDS} words and symbols");
-        return Err(error(source, *at, expected, format!("{}", words.count())));
+        return Err(error(source, *at, expected, words.count()));
     }
     tokens.push((source.len(), Token::End));
     Ok(tokens)

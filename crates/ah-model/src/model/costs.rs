@@ -14,12 +14,6 @@ use crate::feature::{Feature, Schema};
 use crate::row::Row;
 use crate::shown::quoted;
 
-/// The most terms, and the most numbers of a choice in them.
-const MAX_TERMS: usize = 64;
-
-/// The most leaves of a tree whose leaves have factors: people read them.
-const MAX_LEAVES: usize = 16;
-
 /// A cost formula for each choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
@@ -128,32 +122,6 @@ impl Costs {
             parameters: self.parameters.clone(),
             terms: self.terms.iter().map(|term| term.expression.clone()).collect(),
             classes: self.classes.iter().map(class).collect(),
-        }
-    }
-
-    /// Checks what reading does not, for a model of so many choices. `leaves` are those of a tree without boosters.
-    pub(super) fn validate(&self, choices: usize, leaves: Option<usize>) -> Result<(), String> {
-        let numbers = self.parameters.len() + self.terms.len();
-        if self.terms.is_empty() || numbers > MAX_TERMS {
-            return Err(format!("expected 1 to {MAX_TERMS} terms and parameters, found {numbers}"));
-        }
-        if !self.classes.iter().rev().enumerate().all(|(at, class)| (at == 0) == class.condition.is_none()) {
-            return Err("expected a condition for each class but the last".to_owned());
-        }
-        if let Some(leaves) = leaves.filter(|leaves| *leaves > MAX_LEAVES) {
-            return Err(format!(
-                "expected a tree of at most {MAX_LEAVES} leaves without boosters, found {leaves}"
-            ));
-        }
-        for row in self.classes.iter().flat_map(|class| &class.rows) {
-            if row.len() != numbers || !row.iter().all(|x| x.is_finite()) {
-                return Err(format!("expected rows of {numbers} finite numbers, found {row:?}"));
-            }
-        }
-        match self.classes.iter().find(|class| class.rows.len() != choices) {
-            _ if self.classes.is_empty() => Err("expected at least one class, found none".to_owned()),
-            Some(class) => Err(format!("expected rows of {choices} choices, found {}", class.rows.len())),
-            None => Ok(()),
         }
     }
 }

@@ -204,12 +204,11 @@ impl Model {
     /// other kind becomes NaN (a number) or the empty category. A decision that needs it is *unsure*, unless training
     /// saw it missing too.
     pub fn values(&self, context: &Context) -> Vec<Value> {
-        let features = self.features.base().features();
         let value = |f: &Feature| match (context.get(&f.name), f.kind) {
             (Some(v), kind) if v.kind() == kind => v.clone(),
             (_, FeatureKind::Numerical) => Value::Number(f64::NAN),
             (_, FeatureKind::Categorical) => Value::from(""),
         };
-        features.iter().map(value).collect()
+        self.features.base().features().iter().map(value).collect()
     }
 }

@@ -55,8 +55,8 @@ impl Model {
     ) -> Result<ChoiceId, Unsure> {
         let tables = Tables::new(self);
         let mut sums = Sums::default();
-        let reached = tables.reach(self, values, &mut sums)?;
-        reached.pick(|choice| self.is_eligible(choice, values) && offered(choice))
+        let is_offered = |choice| self.is_eligible(choice, values) && offered(choice);
+        tables.reach(self, values, &mut sums)?.pick(is_offered)
     }
 
     /// The choice for a program that does not list its choices: it is expected to offer the

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ah_decide::{BLOCK, LEAF, MOST_LEAVES, Masks};
 
 use super::boosters::{MAX_BOOSTERS, ROW_NUMBERS};
+use super::costs::{CostClass, Costs};
 use super::data::{MAX_DEPTH, Model};
 use crate::fault::Invalid;
 use crate::feature::FeatureKind;
@@ -34,10 +35,7 @@ fn validate(model: &Model) -> Result<(), String> {
     validate_names(model)?;
     validate_purpose(model).map_err(|problem| format!("purpose: {problem}"))?;
     validate_tree(model, &model.tree, |leaf| validate_leaf(model, leaf))?;
-    if let Some(costs) = &model.costs {
-        let leaves = model.boosters.is_empty().then(|| model.tree.leaves().count());
-        costs.validate(model.choices.len(), leaves).map_err(|problem| format!("costs: {problem}"))?;
-    }
+    validate_costs(model).map_err(|problem| format!("costs: {problem}"))?;
     validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
     let columns = Model::columns(model.tests()).len();
     ensure!(
@@ -145,6 +143,37 @@ fn validate_tree<L>(
     };
     let mut nodes = tree.nodes.iter().enumerate();
     nodes.try_for_each(|(i, node)| check(i, node).map_err(|problem| format!("node {i}: {problem}")))
+}
+
+/// The most terms, and the most numbers of a choice in them.
+const MAX_TERMS: usize = 64;
+
+/// The most leaves of a tree whose leaves have factors: people read them.
+const MAX_LEAVES: usize = 16;
+
+/// Checks what reading a formula does not.
+fn validate_costs(model: &Model) -> Result<(), String> {
+    let Some(Costs { parameters, terms, classes }) = &model.costs else { return Ok(()) };
+    let numbers = parameters.len() + terms.len();
+    let is_allowed = !terms.is_empty() && numbers <= MAX_TERMS;
+    ensure!(is_allowed, "expected 1 to {MAX_TERMS} terms and parameters, found {numbers}");
+    let leaves = model.tree.leaves().count();
+    ensure!(
+        !model.boosters.is_empty() || leaves <= MAX_LEAVES,
+        "expected a tree of at most {MAX_LEAVES} leaves without boosters, found {leaves}"
+    );
+    ensure!(!classes.is_empty(), "expected at least one class, found none");
+    for (number, CostClass { condition, rows }) in classes.iter().enumerate() {
+        let is_last = number + 1 == classes.len();
+        ensure!(condition.is_none() == is_last, "expected a condition for each class but the last");
+        for row in rows {
+            let is_sound = row.len() == numbers && row.iter().all(|x| x.is_finite());
+            ensure!(is_sound, "expected rows of {numbers} finite numbers, found {row:?}");
+        }
+        let choices = model.choices.len();
+        ensure!(rows.len() == choices, "expected rows of {choices} choices, found {}", rows.len());
+    }
+    Ok(())
 }
 
 /// Checks what all boosters share.

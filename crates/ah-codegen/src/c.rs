@@ -6,7 +6,7 @@ use std::path::Path;
 use ah_model::expr::Type;
 
 use crate::code::{Binds, Form};
-use crate::language::{BASE, Language, Outcome};
+use crate::language::{BASE, Language};
 use crate::names::{C_NAMES, C_WORDS};
 use crate::skeleton;
 use crate::target::{Generator, Output, Request};
@@ -30,11 +30,8 @@ static LANGUAGE: Language = Language {
     // A text in C ends at its first NUL, so no value is a category that holds one: its literal is no UTF-8, which no value is.
     text: |text| if text.contains('\0') { r#""\377""#.to_owned() } else { c_string(text) },
     choice: |_, names, id| format!("{}_{}", names.package, names.choices[id.index()]).to_ascii_uppercase(),
-    result: |_, outcome, choice, _| match outcome {
-        Outcome::Decline => "return -1;".to_owned(),
-        Outcome::Choice(_) => format!("return {choice};"),
-        Outcome::Ranking(number) => format!("return {number};"),
-    },
+    results: ["-1", "$", "$"],
+    returned: ["return ", ";"],
     assign: |name, ty, value| {
         let ty = match ty {
             Type::Number => "const double ",

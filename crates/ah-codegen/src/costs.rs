@@ -8,12 +8,10 @@ use crate::code::Code;
 use crate::expression::is_constant;
 use crate::facts::Facts;
 use crate::language::Language;
-use crate::names::{Case, Namer, Names};
+use crate::names::{Case, LONGEST, Namer, Names};
 use crate::page::Lines;
 use crate::text::shown;
 
-/// The longest name of a number.
-const LONGEST: usize = 160;
 /// Variables of the printed function.
 const OWN: &str = "at best choice cost costs factors first i least leaf ok row";
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use ah_model::{Error, Target};
 
 use crate::code::{Binds, Form};
-use crate::language::{BASE, Language, Outcome};
+use crate::language::{BASE, Language};
 use crate::names::{Case, is_identifier};
 use crate::skeleton;
 use crate::target::{Generator, Output, Request};
@@ -53,11 +53,7 @@ static LANGUAGE: Language = Language {
     fuses: true,
     text: |text| escaped_between('"', text),
     choice: |_, names, id| names.choices[id.index()].clone(),
-    result: |_, outcome, choice, _| match outcome {
-        Outcome::Decline => "return 0, false".to_owned(),
-        Outcome::Choice(_) => format!("return {choice}, true"),
-        Outcome::Ranking(number) => format!("return {number}, true"),
-    },
+    results: ["0, false", "$, true", "$, true"],
     assign: |name, _, value| format!("{name} := {}", value.text),
     ..BASE
 };

@@ -18,6 +18,7 @@ pub enum Outcome {
 }
 
 /// How a language writes code.
+#[derive(Clone, Copy)]
 pub struct Language {
     /// The cases of logged features, of derived ones and of choices.
     pub cases: [Case; 3],
@@ -68,8 +69,12 @@ pub struct Language {
     /// A choice as code has it.
     pub choice: fn(&Model, &Names, ChoiceId) -> String,
 
-    /// The statement for the end of a path; `is_tail` is true for the last statement of the function.
-    pub result: fn(&Model, Outcome, String, bool) -> String,
+    /// The values of a path that declines, of a choice and of the number of a ranking, which replace `$`.
+    pub results: [&'static str; 3],
+    /// The text around a value that is returned.
+    pub returned: [&'static str; 2],
+    /// The value of a function is its last expression.
+    pub has_tail: bool,
     /// The statement that gives a variable a value.
     pub assign: fn(&str, Type, &Code) -> String,
     /// The text around the condition of an `if`, and at its end.
@@ -122,7 +127,9 @@ pub const BASE: Language = Language {
     converted: |_, _, _| None,
     text: str::to_owned,
     choice: |model, _, id| model.choice_name(id).to_owned(),
-    result: |_, _, choice, _| choice,
+    results: ["", "$", "$"],
+    returned: ["return ", ""],
+    has_tail: false,
     assign: |name, _, value| format!("{name} = {}", value.text),
     block: ["if ", " {", "}"],
     in_one_line: false,

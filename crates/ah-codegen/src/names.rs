@@ -22,7 +22,7 @@ pub enum Case {
 }
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
-const LONGEST: usize = 160;
+pub const LONGEST: usize = 160;
 /// The most characters of a variable for a derived feature. Half of a formula would mislead, so longer ones only list what is in them.
 const LONGEST_VARIABLE: usize = 24;
 

@@ -27,11 +27,14 @@ impl<'a> Lines<'a> {
     }
 
     fn result(&self, outcome: Outcome, is_tail: bool) -> String {
-        let choice = match outcome {
-            Outcome::Choice(id) => (self.language.choice)(self.model, self.names, id),
-            _ => String::new(),
+        let [decline, choice, ranking] = self.language.results;
+        let value = match outcome {
+            Outcome::Decline => decline.to_owned(),
+            Outcome::Choice(id) => choice.replace('$', &(self.language.choice)(self.model, self.names, id)),
+            Outcome::Ranking(number) => ranking.replace('$', &number.to_string()),
         };
-        (self.language.result)(self.model, outcome, choice, is_tail)
+        let [before, after] = self.language.returned;
+        if is_tail && self.language.has_tail { value } else { format!("{before}{value}{after}") }
     }
 
     /// Prints steps at this level of indentation; at the `tail` of a function the last one is its result.

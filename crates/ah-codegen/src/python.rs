@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use ah_model::{Device, Error, FeatureKind, FieldValue, Model, ROW_NUMBERS, Target, fields};
 
 use crate::code::{Binds, Code, Form};
-use crate::language::{BASE, Language, Outcome};
-use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
+use crate::language::{BASE, Language};
+use crate::names::{Case, LONGEST, Namer, PYTHON_WORDS, is_identifier, package};
 use crate::page::wrapped;
-use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Generator, Output, Request, stem};
 use crate::text::{python_string, shown};
@@ -41,12 +40,7 @@ static LANGUAGE: Language = Language {
     converted,
     text: python_string,
     choice: |model, _, id| python_string(model.choice_name(id)),
-    result: |model, outcome, choice, _| match outcome {
-        Outcome::Decline => "return None".to_owned(),
-        Outcome::Choice(_) if has_configs(model) => format!("return CONFIGS[{choice}]"),
-        Outcome::Choice(_) => format!("return {choice}"),
-        Outcome::Ranking(number) => format!("return _RANKINGS[{number}]"),
-    },
+    results: ["None", "$", "_RANKINGS[$]"],
     block: ["if ", ":", ""],
     // Where a value is None or of another kind, the model declines.
     guard: ["    try:\n", "\n    except (TypeError, ValueError, OverflowError):\n        return None"],
@@ -121,16 +115,23 @@ fn tuple<'n>(all: impl ExactSizeIterator<Item = &'n String>) -> String {
     format!("({}{comma})", listed(all.map(|text| python_string(text))))
 }
 
-/// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(request: &Request<'_>, gives_all: bool) -> Result<(tera::Context, Names, Planned), Error> {
+/// The file of a module by its skeleton. Only Python's own has all features as parameters (`gives_all`); the doors of other programs look
+/// up those that the code reads.
+fn file(request: &Request<'_>, skeleton: &str, module: &str, gives_all: bool) -> Result<Output, Error> {
     let model = request.model;
-    let (mut values, names, planned) = skeleton::values(request, &LANGUAGE, gives_all)?;
+    let mut language = LANGUAGE;
+    if has_configs(model) {
+        language.results[1] = "CONFIGS[$]";
+    }
+    let (mut values, names, planned) = skeleton::values(request, &language, gives_all)?;
     let parameters =
         |slots: &BTreeSet<usize>| listed(slots.iter().map(|slot| names.feature(*slot).to_owned()));
     let features = planned.given.iter().map(|slot| &model.features.base().features()[*slot].name);
     values.insert("needs_math", &planned.needs_math(&["ceil", "ctz", "floor", "log2"]));
     let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
     let inserted = [
+        ("module", module.to_owned()),
+        ("class", module.trim_start_matches('_').to_owned()),
         ("device_shown", device.unwrap_or_default()),
         ("features", tuple(features)),
         ("choices", tuple(model.choices.iter())),
@@ -142,7 +143,8 @@ fn values(request: &Request<'_>, gives_all: bool) -> Result<(tera::Context, Name
         ("precondition_device", metadata(model)),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    Ok((values, names, planned))
+    let text = skeleton::render(skeleton, &values)?;
+    Ok(Output::file(request, &format!("{module}.py"), text, planned.signature(&names)))
 }
 
 fn configs(model: &Model) -> String {
@@ -192,24 +194,14 @@ fn metadata(model: &Model) -> String {
     text
 }
 
-/// One file of a skeleton.
-fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, Error> {
-    // Triton's and Inductor's doors look up the features that the code reads.
-    let (mut values, names, planned) = values(request, suffix.is_empty())?;
-    let module = format!("{}{suffix}", names.package);
-    values.insert("module", &module);
-    let text = skeleton::render(skeleton, &values)?;
-    Ok(Output::file(request, &format!("{module}.py"), text, planned.signature(&names)))
-}
-
 /// A sentence on the choices that PyTorch's compiler never offers, by its way of naming them.
 fn foreign_choices(model: &Model) -> Option<String> {
     let is_own = |name: &&String| {
         ["orig", "pad"].contains(&name.as_str())
             || ["extern_", "type=triton"].iter().any(|begin| name.starts_with(begin))
     };
-    let (own, all): (Vec<&str>, _) =
-        (model.choices.iter().filter(is_own).map(String::as_str).collect(), model.choices.len());
+    let own: Vec<&str> = model.choices.iter().filter(is_own).map(String::as_str).collect();
+    let all = model.choices.len();
     (own.len() < all).then(|| {
         let which = if own.is_empty() || own.len() > 3 { String::new() } else { format!(" ({})", own.join(", ")) };
         format!(
@@ -225,7 +217,7 @@ pub const PYTHON: Generator = Generator {
     target: Target::Python,
     usage: |place, _| format!("ask it: from {} import choose", stem(place)),
     endings: &["py"],
-    files: |request| file(request, "python/module.py", ""),
+    files: |request| file(request, "python/module.py", &package(request.model), true),
 };
 
 /// A module with a function for `triton.autotune(prune_configs_by={"early_config_prune": …})`.
@@ -239,7 +231,7 @@ pub const TRITON: Generator = Generator {
         )
     },
     endings: &["py"],
-    files: |request| file(request, "triton/prune.py", "_prune"),
+    files: |request| file(request, "triton/prune.py", &(package(request.model) + "_prune"), false),
 };
 
 /// A module with a preprocessing function for `torch._inductor.select_algorithm`.
@@ -248,7 +240,7 @@ pub const INDUCTOR: Generator = Generator {
     usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
     endings: &["py"],
     files: |request| {
-        let output = file(request, "inductor/plugin.py", "_inductor")?;
+        let output = file(request, "inductor/plugin.py", &(package(request.model) + "_inductor"), false)?;
         Ok(Output { warning: foreign_choices(request.model), ..output })
     },
 };
@@ -259,15 +251,12 @@ pub const PYTORCH: Generator = Generator {
     usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     endings: &["py"],
     files: |request| {
-        let (mut values, names, planned) = values(request, false)?;
         let heuristic = &request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         // PyTorch's own class names are around it.
         let own = "Choice AHContext AHMetadata LearnedHeuristic LearnedHeuristicDecision";
-        let class = Namer::new(case, &[PYTHON_WORDS, own]).give(heuristic, "Heuristic", 160);
-        values.insert("class", &class);
-        let text = skeleton::render("pytorch/artifact.py", &values)?;
-        let output = Output::file(request, &format!("_{class}.py"), text, planned.signature(&names));
+        let class = Namer::new(case, &[PYTHON_WORDS, own]).give(heuristic, "Heuristic", LONGEST);
+        let output = file(request, "pytorch/artifact.py", &format!("_{class}"), false)?;
         Ok(Output { warning: foreign_choices(request.model), ..output })
     },
 };

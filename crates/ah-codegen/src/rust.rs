@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::code::{Binds, Code, Form};
 use crate::costs::CostCode;
 use crate::facts::is_truth;
-use crate::language::{BASE, Language, Outcome};
-use crate::names::{Case, Namer, RUST_NAMES, RUST_WORDS};
+use crate::language::{BASE, Language};
+use crate::names::{Case, LONGEST, Namer, RUST_NAMES, RUST_WORDS};
 use crate::page::mark;
 use crate::skeleton;
 use crate::target::{Generator, Output, Request, stem};
@@ -41,14 +41,9 @@ static LANGUAGE: Language = Language {
     own,
     text: rust_string,
     choice: |_, names, id| format!("Choice::{}", names.choices[id.index()]),
-    result: |_, outcome, choice, is_tail| {
-        let value = match outcome {
-            Outcome::Decline => "None".to_owned(),
-            Outcome::Choice(_) => format!("Some({choice})"),
-            Outcome::Ranking(number) => format!("Some({number})"),
-        };
-        if is_tail { value } else { format!("return {value};") }
-    },
+    results: ["None", "Some($)", "Some($)"],
+    returned: ["return ", ";"],
+    has_tail: true,
     assign: |name, ty, value| {
         // Methods need the type, which literals and `if` do not say.
         let is_literal = value.reads.is_empty() || value.text.contains("if ");
@@ -163,7 +158,7 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
         let are_of = |(_, is_of): &&FieldType| values.iter().flatten().all(is_of);
         let ty = FIELD_TYPES.iter().find(are_of).map_or("&'static str", |(ty, _)| ty);
         let is_optional = all.iter().zip(&values).any(|(all, value)| all.is_some() && value.is_none());
-        let ident = namer.give(key, "field", 160);
+        let ident = namer.give(key, "field", LONGEST);
         for (config, value) in configs.iter_mut().zip(values) {
             let value = value.map(|value| match (ty, value) {
                 ("f64", FieldValue::Integer(x)) => format!("{:?}", x as f64),

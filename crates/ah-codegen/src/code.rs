@@ -69,8 +69,8 @@ impl PartialEq for Code {
 impl Code {
     /// An expression with an outermost operator of this precedence.
     pub fn new(binds: Binds, text: impl Into<String>) -> Self {
-        let reads = BTreeSet::new();
-        Self { text: text.into(), binds, reads, is_product: false, is_integer: false, opposite: None }
+        let text = text.into();
+        Self { text, binds, reads: BTreeSet::new(), is_product: false, is_integer: false, opposite: None }
     }
 
     /// A literal, a name or a call.

@@ -191,9 +191,9 @@ impl BodyBuilder<'_, '_> {
         }
         let [value, defined] = match (membership(expr), expr) {
             (Some((slot, texts, is_in)), _) => {
-                let [value, defined] = self.given(slot, facts);
+                let [value, defined] = self.given(slot.index, facts);
                 let [yes, no] = ["True", "False"].map(|text| texts.iter().any(|other| other == text));
-                let code = match facts.is_truth(slot) {
+                let code = match facts.is_truth(slot.index) {
                     false => self.syntax.is_in(self.names, &value, &texts),
                     true if yes && !no => value,
                     true if no && !yes => self.syntax.not(&value),

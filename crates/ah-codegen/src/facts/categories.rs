@@ -1,7 +1,7 @@
 //! The categories that a feature may have.
 
 use ah_model::Model;
-use ah_model::expr::{Binary, Expr, Type};
+use ah_model::expr::{Binary, Expr, Slot, Type};
 
 use super::known::{Categories, Facts};
 
@@ -58,13 +58,13 @@ pub fn is_truth(model: &Model, slot: usize) -> bool {
     !known.is_empty() && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
 }
 
-/// The slot and the texts of `feature == text or …`, with true, and of `feature != text`, with false.
-pub fn membership(expr: &Expr) -> Option<(usize, Vec<String>, bool)> {
+/// The feature and the texts of `feature == text or …`, with true, and of `feature != text`, with false.
+pub fn membership(expr: &Expr) -> Option<(Slot, Vec<String>, bool)> {
     let Expr::Binary(op, a, b) = expr else { return None };
     match (op, &**a, &**b) {
         (Binary::Same | Binary::Differ, Expr::Feature(slot), Expr::Text(text))
         | (Binary::Same | Binary::Differ, Expr::Text(text), Expr::Feature(slot)) => {
-            Some((slot.index, vec![text.clone()], *op == Binary::Same))
+            Some((*slot, vec![text.clone()], *op == Binary::Same))
         }
         (Binary::Or, a, b) => {
             let ((slot, texts, true), (other, more, true)) = (membership(a)?, membership(b)?) else {

@@ -27,7 +27,7 @@ impl Facts<'_> {
             return;
         }
         if let (Some((slot, texts, is_in)), Some(value)) = (membership(expr), known.decided()) {
-            return self.learn_category(slot, &texts, value == is_in);
+            return self.learn_category(slot.index, &texts, value == is_in);
         }
         match expr {
             Expr::Feature(slot) => {

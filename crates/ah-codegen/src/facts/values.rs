@@ -1,7 +1,7 @@
 //! The range of an expression where facts hold.
 
 use ah_model::FeatureKind;
-use ah_model::expr::{Binary, Expr, Slot, Unary};
+use ah_model::expr::{Binary, Expr, Unary};
 use ah_model::math::log2;
 
 use super::categories::membership;
@@ -20,9 +20,8 @@ impl Facts<'_> {
 
     pub(super) fn computed(&self, expr: &Expr) -> Range {
         if let Some((slot, texts, is_in)) = membership(expr) {
-            let kind = FeatureKind::Categorical;
-            let nan = self.range(&Expr::Feature(Slot { index: slot, kind })).nan;
-            let possible = self.possible(slot);
+            let nan = self.range(&Expr::Feature(slot)).nan;
+            let possible = self.possible(slot.index);
             let is_one = |text: &Option<String>| text.as_ref().is_some_and(|text| texts.contains(text));
             let truth = Range::truth(possible.iter().any(is_one), !possible.iter().all(is_one), nan);
             return if is_in { truth } else { truth.opposite() };

@@ -145,10 +145,8 @@ impl BodyBuilder<'_, '_> {
             Some(derived) => {
                 let value = self.value(derived, facts);
                 // `k % 2 == 0` needs no name.
-                let value = match derived.ty() == Type::Bool && value.text.len() <= SHORT {
-                    true => value,
-                    false => self.assign(name, Some(slot), derived.ty(), value),
-                };
+                let is_short = derived.ty() == Type::Bool && value.text.len() <= SHORT;
+                let value = if is_short { value } else { self.assign(name, Some(slot), derived.ty(), value) };
                 self.known.parts.insert(derived.clone(), value.clone());
                 value
             }

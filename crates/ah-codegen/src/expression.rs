@@ -340,10 +340,8 @@ impl BodyBuilder<'_, '_> {
         {
             return self.truth(&multiples, facts)[0].clone();
         }
-        let [first, second] = [a, b].map(|number| match facts.range(number).nan {
-            true => self.variable(number, facts),
-            false => self.number(number, facts),
-        });
+        let [first, second] =
+            [a, b].map(|x| if facts.range(x).nan { self.variable(x, facts) } else { self.number(x, facts) });
         // Up to 2^53, an integer compares with a literal as its float does.
         let literal = |expr: &Expr, is_floor: bool| match expr {
             Expr::Number(x) if x.abs() >= WHOLE => None,

@@ -81,10 +81,9 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
         ("math/bits", planned.helpers().contains(&"ctz") || planned.is_boosted()),
         ("sort", planned.tables.is_some()),
     ];
-    let imports: Vec<&str> =
-        needs.iter().filter(|(_, is_needed)| *is_needed).map(|(name, _)| *name).collect();
+    let imports = needs.into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name));
     values.insert("package", &package);
-    values.insert("imports", &imports);
+    values.insert("imports", &imports.collect::<Vec<&str>>());
     values.insert("parts", &request.model.choices.len().div_ceil(ah_decide::LANES));
     let with_tabs = |line: &str| {
         let text = line.trim_start_matches(' ');

@@ -117,10 +117,9 @@ pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> V
     let device = model.device.as_ref().map(|device| shown(&device.to_string()));
     let boosters = model.boosters.len();
     let leaves = model.tree.leaves().count();
-    let trees = match boosters {
-        0 => format!("a tree of {leaves} leaves"),
-        _ => format!("a tree of {leaves} leaves and {boosters} small ones that correct it"),
-    };
+    let correction =
+        if boosters == 0 { String::new() } else { format!(" and {boosters} small ones that correct it") };
+    let trees = format!("a tree of {leaves} leaves{correction}");
     let formula = "a cost formula for each choice";
     let size = match boosters {
         _ if is_constant => "one choice everywhere".to_owned(),

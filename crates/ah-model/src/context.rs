@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::feature::{FeatureKind, Schema};
+use crate::feature::{Feature, FeatureKind, Schema};
 use crate::shown::quoted;
 
 /// The value of one feature. It is serialized as the number, null for NaN where the format has none, or as the text.
@@ -191,20 +191,18 @@ impl Context {
     /// A sentence names the first feature that is missing or of the other kind. Names that the schema
     /// does not have are ignored.
     pub fn row(&self, schema: &Schema) -> Result<Vec<Value>, String> {
-        schema
-            .features()
-            .iter()
-            .map(|feature| {
-                let name = quoted(&feature.name);
-                let value = self.get(&feature.name);
-                let value = value.ok_or_else(|| format!("the context lacks the feature {name}; add it"))?;
-                if value.kind() == feature.kind {
-                    return Ok(value.clone());
+        let value = |feature: &Feature| {
+            let name = quoted(&feature.name);
+            match self.get(&feature.name) {
+                Some(value) if value.kind() == feature.kind => Ok(value.clone()),
+                Some(other) => {
+                    let found = quoted(&other.to_string());
+                    Err(format!("the feature {name} should be {}, found {found}", feature.kind))
                 }
-                let found = quoted(&value.to_string());
-                Err(format!("the feature {name} should be {}, found {found}", feature.kind))
-            })
-            .collect()
+                None => Err(format!("the context lacks the feature {name}; add it")),
+            }
+        };
+        schema.features().iter().map(value).collect()
     }
 }
 

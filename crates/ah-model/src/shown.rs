@@ -32,18 +32,18 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
         let plain = name.len() <= MOST_CHARACTERS && name.bytes().all(|b| b.is_ascii_graphic());
         if plain { name.to_owned() } else { quoted(name) }
     };
+    let mut names = names.into_iter();
     let mut list = Vec::new();
     let mut length = 0;
-    let mut more = 0;
-    for name in names {
-        if list.len() == MOST_NAMES || length > MOST_TEXT {
-            more += 1;
-            continue;
-        }
+    while list.len() < MOST_NAMES
+        && length <= MOST_TEXT
+        && let Some(name) = names.next()
+    {
         let name = shown(name.as_ref());
         length += name.len();
         list.push(name);
     }
+    let more = names.count();
     if more > 0 {
         list.push(format!("and {more} more"));
     }

@@ -40,13 +40,13 @@ impl Resolver<'_> {
                 let ty = if *op == Unary::Not { Type::Bool } else { Type::Number };
                 Expr::Unary(*op, self.of_type(a, ty)?.into())
             }
-            Expr::Binary(op, a, b) => match op {
-                Binary::Compare(Comparison::Eq) => self.equality(*op, Binary::Same, a, b)?,
-                Binary::Compare(Comparison::Ne) => self.equality(*op, Binary::Differ, a, b)?,
-                Binary::Or | Binary::And => self.operands(*op, Type::Bool, a, b)?,
-                Binary::Same | Binary::Differ => self.operands(*op, Type::Category, a, b)?,
-                _ => self.operands(*op, Type::Number, a, b)?,
-            },
+            Expr::Binary(Binary::Compare(op @ (Comparison::Eq | Comparison::Ne)), a, b) => {
+                self.equality(*op, a, b)?
+            }
+            Expr::Binary(op, a, b) => {
+                let ty = if matches!(op, Binary::Or | Binary::And) { Type::Bool } else { Type::Number };
+                Expr::binary(*op, self.of_type(a, ty)?, self.of_type(b, ty)?)
+            }
             Expr::If(c, a, b) => {
                 let c = self.of_type(c, Type::Bool)?;
                 let a = self.any(a)?;
@@ -70,23 +70,14 @@ impl Resolver<'_> {
         Ok(Slot { index, kind: self.schema.features()[index].kind })
     }
 
-    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, Invalid> {
-        Ok(Expr::binary(op, self.of_type(a, ty)?, self.of_type(b, ty)?))
-    }
-
     /// Numbers compare with numbers. Categories and truth values compare with each other, because a
     /// categorical feature may contain `True` and `False`.
-    fn equality(
-        &self,
-        numbers: Binary,
-        categories: Binary,
-        a: &Expr<String>,
-        b: &Expr<String>,
-    ) -> Result<Expr, Invalid> {
+    fn equality(&self, op: Comparison, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, Invalid> {
+        let categories = if op == Comparison::Eq { Binary::Same } else { Binary::Differ };
         let left = self.any(a)?;
         let right = self.any(b)?;
         match (left.ty(), right.ty()) {
-            (Type::Number, Type::Number) => Ok(Expr::binary(numbers, left, right)),
+            (Type::Number, Type::Number) => Ok(Expr::binary(Binary::Compare(op), left, right)),
             (expected @ Type::Number, found) | (expected, found @ Type::Number) => {
                 Err(self.mismatch(b, expected, found))
             }

@@ -81,8 +81,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, Error> {
         let target = generator.target;
         let ranked = request.ranked || request.runtime.is_some() || target.names_choices();
         let output = (generator.files)(&Request { ranked, ..*request })?;
-        let package = names::package(request.model);
-        let usage = (generator.usage)(&output.place, &package);
+        let usage = (generator.usage)(&output.place, &names::package(request.model));
         report.generated.push(GeneratedFiles::write(target.name(), usage, output, request.mode)?);
     }
     Ok(report)

@@ -95,7 +95,6 @@ fn converted(model: &Model, slot: usize, given: &Code) -> Option<Code> {
         true => (TEXT.with(&[given]).calling("text"), Code::atom("\"\"")),
         false => (given.clone(), LANGUAGE.number(f64::NAN)),
     };
-    let value = Code { is_integer: false, ..value };
     if model.missing.contains(&slot) || is_category && model.knows(slot, "") {
         let value = LANGUAGE.conditional.with(&[&is_none, &none, &value]);
         return Some(Code { is_integer: !is_category, ..value });
@@ -148,20 +147,15 @@ fn file(request: &Request<'_>, skeleton: &str, module: &str, gives_all: bool) ->
 }
 
 fn configs(model: &Model) -> String {
-    let value = |value: &FieldValue| match value {
-        FieldValue::Text(text) => python_string(text),
-        other => other.to_string(),
+    let field = |(key, value): &(String, FieldValue)| {
+        let value = if let FieldValue::Text(text) = value { python_string(text) } else { value.to_string() };
+        format!("{}: {value}", python_string(key))
     };
     let entry = |name: &String| {
-        let config = match fields(name) {
-            None => python_string(name),
-            Some(all) => {
-                let all: Vec<String> =
-                    all.iter().map(|(key, x)| format!("{}: {}", python_string(key), value(x))).collect();
-                format!("{{{}}}", all.join(", "))
-            }
-        };
-        format!("    {}: {config},\n", python_string(name))
+        let text = python_string(name);
+        let config = fields(name).map(|all| all.iter().map(field).collect::<Vec<_>>().join(", "));
+        let config = config.map_or_else(|| text.clone(), |config| format!("{{{config}}}"));
+        format!("    {text}: {config},\n")
     };
     model.choices.iter().map(entry).collect()
 }

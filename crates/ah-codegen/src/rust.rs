@@ -72,14 +72,12 @@ fn own(function: &str, operands: &[&Code]) -> Option<Code> {
 
 fn usage(place: &Path, _: &str) -> String {
     let name = stem(place);
-    match place.extension().is_some_and(|ending| ending == "rs") {
-        true => format!("declare it: mod {name}; then ask {name}::choose"),
-        false => {
-            let place = place.to_string_lossy();
-            let quoted = shlex::try_quote(&place).unwrap_or_default();
-            format!("add it: cargo add --path {quoted}; then ask {name}::choose")
-        }
+    if place.extension().is_some_and(|ending| ending == "rs") {
+        return format!("declare it: mod {name}; then ask {name}::choose");
     }
+    let place = place.to_string_lossy();
+    let quoted = shlex::try_quote(&place).unwrap_or_default();
+    format!("add it: cargo add --path {quoted}; then ask {name}::choose")
 }
 
 fn files(request: &Request<'_>) -> Result<Output, Error> {
@@ -115,10 +113,9 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
     let optimization = code(&model.optimization).replace('`', "");
     values.insert("description", &format!("A learned heuristic for {optimization}"));
     let mut files = BTreeMap::new();
-    for (file, skeleton) in
-        [("src/lib.rs", "lib.rs"), ("Cargo.toml", "Cargo.toml"), ("README.md", "README.md")]
-    {
-        files.insert(file.to_owned(), skeleton::render(&format!("rust/{skeleton}"), &values)?);
+    for file in ["src/lib.rs", "Cargo.toml", "README.md"] {
+        let skeleton = format!("rust/{}", file.trim_start_matches("src/"));
+        files.insert(file.to_owned(), skeleton::render(&skeleton, &values)?);
     }
     let executor = if executor.is_empty() { String::new() } else { format!("// {}\n{executor}", mark()) };
     files.insert("src/decide.rs".to_owned(), executor);

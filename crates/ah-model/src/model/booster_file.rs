@@ -6,8 +6,7 @@ use serde::Deserialize;
 
 use super::boosters::{ScoreRow, ScoreTree};
 use super::data::Model;
-use super::tree_file::slot;
-use super::tree_text::{joined, number, text};
+use super::tree_file::{joined, number, slot};
 use crate::derived::Features;
 use crate::tree::{Column, Node, Test, Tree};
 
@@ -68,9 +67,10 @@ pub(super) fn print(model: &Model) -> String {
         let feature = &model.features.all().features()[column.slot].name;
         let names: Vec<&String> =
             std::iter::once(feature).chain(column.categories.iter().flat_map(|set| set.iter())).collect();
-        format!("[{}]", joined(&names, |name| text(name)))
+        serde_json::json!(names).to_string()
     };
-    let (mut rows, mut numbers): (Vec<&[i8]>, HashMap<&[i8], usize>) = Default::default();
+    let mut rows: Vec<&[i8]> = Vec::new();
+    let mut numbers: HashMap<&[i8], usize> = HashMap::new();
     for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {
         numbers.entry(row).or_insert_with(|| {
             rows.push(row);

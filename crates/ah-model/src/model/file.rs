@@ -12,7 +12,6 @@ use super::data::{Model, Promise, Provenance};
 use super::precondition::Precondition;
 use super::purpose::Purpose;
 use super::tree_file::{self, NodeFile, slot};
-use super::tree_text;
 use crate::artefact;
 use crate::choice::ChoiceId;
 use crate::derived::{DerivedFeature, Features};
@@ -116,7 +115,7 @@ impl Model {
             promise: self.promise.clone(),
             purpose: self.purpose.clone(),
             costs: self.costs.as_ref().map(|costs| costs.to_file(&self.choices)),
-            tree: raw(tree_text::print(self)),
+            tree: raw(tree_file::print(self)),
             boosters: (!self.boosters.is_empty()).then(|| raw(booster_file::print(self))),
             provenance: self.provenance.clone(),
         };

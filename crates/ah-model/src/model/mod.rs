@@ -12,7 +12,6 @@ mod precondition;
 mod purpose;
 mod tables;
 mod tree_file;
-mod tree_text;
 mod validate;
 
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree};

@@ -220,14 +220,9 @@ pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String
     if line.is_empty() { text } else { text + &format!("{indent}{}\n", line.trim_end()) }
 }
 
-/// The description of a logged feature: its name where that is not the identifier, meaning, unit, and categories. Texts and names
-/// are escaped as the file needs it.
-pub fn described(
-    model: &Model,
-    slot: usize,
-    names: &Names,
-    [escaped, quoted]: [fn(&str) -> String; 2],
-) -> String {
+/// The description of a logged feature: its name where that is not the identifier, meaning, unit, and categories.
+pub fn described(model: &Model, slot: usize, names: &Names, language: &Language) -> String {
+    let [_, escaped, quoted] = language.documented;
     let feature = &model.features.base().features()[slot];
     let mut text = feature.description.as_deref().map(escaped).unwrap_or_default();
     if let Some(unit) = &feature.unit {

@@ -68,7 +68,7 @@ pub fn values(
             FeatureKind::Categorical if is_truth(model, *slot) => (2, "truth", "false".to_owned()),
             FeatureKind::Categorical => (3, "category", (language.text)(known)),
         };
-        let doc = Some(described(model, *slot, &names, [escaped, quoted])).filter(|text| !text.is_empty());
+        let doc = Some(described(model, *slot, &names, language)).filter(|text| !text.is_empty());
         json!({
             "slot": slot, "name": names.feature(*slot), "called": quoted(&feature.name), "doc": doc,
             "type": language.types[at], "kind": kind, "example": example, "is_read": planned.read.contains(slot),

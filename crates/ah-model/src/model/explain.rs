@@ -45,62 +45,59 @@ impl Model {
                 format!("{} declines: {reason}.{takes}\n", self.heuristic)
             }
         };
-        let decision = decision.ok();
+        let taken = Taken { model: self, choice: decision.ok() };
         // `fmt::Write` for a `String` never fails.
-        let _ = self.write_path(&mut text, values, &names, decision);
+        let _ = taken.write_path(&mut text, values);
         if self.is_by_choice() {
             let ranking = reached.map(|reached| reached.ranking()).unwrap_or_default();
-            let _ = self.write_predicted(&mut text, &ranking, decision);
+            let _ = taken.write_predicted(&mut text, &ranking);
         }
         text
     }
+}
 
+/// What a model takes; `None` where it declines.
+struct Taken<'m> {
+    model: &'m Model,
+    choice: Option<ChoiceId>,
+}
+
+impl Taken<'_> {
     /// The name of a choice with its marks; `None` for one that is not printed in this place.
-    fn marked(
-        &self,
-        place: usize,
-        choice: ChoiceId,
-        decision: Option<ChoiceId>,
-        allowed: bool,
-    ) -> Option<String> {
-        let is_taken = decision == Some(choice);
-        let is_fallback = self.fallback == Some(choice);
+    fn marked(&self, place: usize, choice: ChoiceId, allowed: bool) -> Option<String> {
+        let is_taken = self.choice == Some(choice);
+        let is_fallback = self.model.fallback == Some(choice);
         let marks = [(is_taken, " (taken)"), (is_fallback, " (fallback)"), (!allowed, " (may be too slow)")];
         let marks = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark);
         let is_printed = place < MOST_LISTED || is_taken || is_fallback;
-        is_printed.then(|| whole(self.choice_name(choice)) + &marks.collect::<String>())
+        is_printed.then(|| whole(self.model.choice_name(choice)) + &marks.collect::<String>())
     }
 
     /// Writes the path through the tree, and what training saw at its end; nothing if it reaches no leaf.
-    fn write_path(
-        &self,
-        text: &mut String,
-        values: &[Value],
-        names: &[&str],
-        decision: Option<ChoiceId>,
-    ) -> std::fmt::Result {
-        let logged = self.row(values);
-        let row = self.features.row(&logged);
-        let path = self.tree.path(|column| self.column_value(column, &row));
+    fn write_path(&self, text: &mut String, values: &[Value]) -> std::fmt::Result {
+        let model = self.model;
+        let logged = model.row(values);
+        let row = model.features.row(&logged);
+        let path = model.tree.path(|column| model.column_value(column, &row));
         let Ok((leaf, _, tests)) = path else { return Ok(()) };
         writeln!(text)?;
         for clause in Clause::all(tests) {
-            let name = names[clause.slot];
+            let name = &model.features.all().features()[clause.slot].name;
             let value = match (row.category(clause.slot), row.number(clause.slot)) {
                 (Some(""), _) => "missing".to_owned(),
                 (Some(category), _) => whole(category),
                 (None, number) if number.is_nan() => "missing".to_owned(),
                 (None, number) => number.to_string(),
             };
-            let missing = self.missing.contains(&clause.slot);
-            let words = clause.words(name, missing, &self.categories[clause.slot], whole);
+            let missing = model.missing.contains(&clause.slot);
+            let words = clause.words(name, missing, &model.categories[clause.slot], whole);
             writeln!(text, "  {} = {value}: {words}", whole(name))?;
         }
         writeln!(text, "reaches a leaf with the evidence of {} training inputs:", leaf.samples)?;
         writeln!(text, "  {:>8} {:>8} {:>6} {:>9}  choice", "slowdown", "worst", "wins", "measured")?;
         let mut rest = leaf.ranking.len();
         for (place, e) in leaf.ranking.iter().enumerate() {
-            let Some(choice) = self.marked(place, e.choice, decision, e.allowed) else { continue };
+            let Some(choice) = self.marked(place, e.choice, e.allowed) else { continue };
             rest -= 1;
             let wins = format!("{:.0} %", e.probability * 100.0);
             let RankedChoice { slowdown, worst, measured, .. } = e;
@@ -109,10 +106,10 @@ impl Model {
         if rest > 0 {
             writeln!(text, "  and {rest} more")?;
         }
-        if leaf.inputs_without(|choice| !self.is_eligible(choice, values)) == 0 && leaf.samples > 0 {
-            let promise = match (&self.promise, decision) {
+        if leaf.inputs_without(|choice| !model.is_eligible(choice, values)) == 0 && leaf.samples > 0 {
+            let promise = match (&model.promise, self.choice) {
                 (None, _) => "",
-                (_, Some(choice)) if Some(choice) != self.fallback => ", and the promise does not cover it",
+                (_, Some(choice)) if Some(choice) != model.fallback => ", and the promise does not cover it",
                 _ => ", and the fallback keeps the promise",
             };
             writeln!(
@@ -124,24 +121,19 @@ impl Model {
     }
 
     /// Writes the slowdowns that the boosters or the formula predict for the choices of the leaf, best first, up to 10.
-    fn write_predicted(
-        &self,
-        text: &mut String,
-        ranking: &[Ranked],
-        decision: Option<ChoiceId>,
-    ) -> std::fmt::Result {
+    fn write_predicted(&self, text: &mut String, ranking: &[Ranked]) -> std::fmt::Result {
         let Some(best) = ranking.first().map(|ranked| ranked.score) else { return Ok(()) };
-        let is_on_formula = self.costs.is_some();
+        let is_on_formula = self.model.costs.is_some();
         let what = if is_on_formula { "A cost formula and the trees on it" } else { "Boosted trees" };
         writeln!(text, "\n{what} decide the order. They predict these slowdowns:")?;
         for (place, ranked) in ranking.iter().enumerate() {
-            let slowdown = match (is_on_formula, self.boosters.is_empty()) {
-                (false, _) => self.purpose.objective.slowdown(ranked.score),
+            let slowdown = match (is_on_formula, self.model.boosters.is_empty()) {
+                (false, _) => self.model.purpose.objective.slowdown(ranked.score),
                 (true, true) => ranked.score / best,
                 // Half of the trees on a formula predict the slowdown a second time.
                 (true, false) => exp2((ranked.score - best) / 2.0),
             };
-            if let Some(choice) = self.marked(place, ChoiceId(ranked.choice), decision, ranked.allowed) {
+            if let Some(choice) = self.marked(place, ChoiceId(ranked.choice), ranked.allowed) {
                 writeln!(text, "  {:>8.3}  {choice}", slowdown.clamp(1.0, 10.0))?;
             }
         }

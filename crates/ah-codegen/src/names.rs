@@ -189,12 +189,10 @@ impl Names {
                 name
             } else {
                 let first = features.iter().position(|other| *other == name).unwrap_or(slot);
-                let [a, b] = [first, slot].map(|slot| model.features.all().features()[slot].name.clone());
+                let [a, b] = [first, slot].map(|slot| quoted(&model.features.all().features()[slot].name));
                 return Err(format!(
-                    "the features {} and {} would both be `{name}` in code, so callers could not tell them apart; rename one of \
-                     them in the log",
-                    quoted(&a),
-                    quoted(&b)
+                    "the features {a} and {b} would both be `{name}` in code, so callers could not tell them apart; rename one of \
+                     them in the log"
                 ));
             });
         }

@@ -35,7 +35,7 @@ pub fn command() -> clap::Command {
 
 /// Runs `ah-collect`.
 pub fn main() -> ExitCode {
-    cli::main(&Tool, ABOUT, EXAMPLES)
+    cli::main(Tool, ABOUT, EXAMPLES)
 }
 
 struct Tool;
@@ -191,7 +191,7 @@ impl Program for Tool {
         devices.into_iter().map(start).collect()
     }
 
-    fn serve(&self, flags: ToolFlags, limit: Duration) -> std::io::Result<()> {
+    fn serve(self, flags: ToolFlags, limit: Duration) -> std::io::Result<()> {
         let served = flags.file().and_then(|file| {
             let device = flags.device.first().copied().unwrap_or(0);
             Ok(match file.choices {

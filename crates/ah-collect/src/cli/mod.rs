@@ -71,7 +71,7 @@ pub(crate) fn command<F: clap::Args>(about: &str, examples: &'static str) -> cla
 }
 
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
-pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
+pub(crate) fn main<P: Program>(program: P, about: &str, examples: &'static str) -> ExitCode {
     let arguments = std::env::args_os().collect();
     let matches = ah_cli::arguments::matches(command::<P::Flags>(about, examples), arguments);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
@@ -79,9 +79,9 @@ pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str)
     ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))
 }
 
-fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, Error> {
+fn run<P: Program>(program: P, mode: Mode<P::Flags>) -> Result<u8, Error> {
     match mode {
-        Mode::Collect(flags) => return flags.run(program),
+        Mode::Collect(flags) => return flags.run(&program),
         Mode::CheckWorker(flags) => return flags.run(),
         Mode::List { source } => stdout(&program.list(&source)?)?,
         // An error here means that the collector is gone: nobody would read a message.

@@ -14,7 +14,7 @@ use crate::worker::Worker;
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 /// A program that measures something.
-pub(crate) trait Program {
+pub(crate) trait Program: Sized {
     /// The flags that name what is measured, and where.
     type Flags: clap::Args + Debug;
 
@@ -28,7 +28,7 @@ pub(crate) trait Program {
     ///
     /// # Errors
     /// The collector is gone, so nobody reads the error.
-    fn serve(&self, flags: Self::Flags, limit: Duration) -> std::io::Result<()>;
+    fn serve(self, flags: Self::Flags, limit: Duration) -> std::io::Result<()>;
 
     /// Describes what can be measured.
     ///

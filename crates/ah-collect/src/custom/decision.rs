@@ -1,13 +1,11 @@
 //! The description of a decision between functions.
 
-use std::sync::Arc;
-
 use ah_measure::Experiment;
 use ah_measure::sampling::Rng;
 use ah_model::{Context, Error, Feature, Value, this_cpu};
 use ah_types::{Optimization, TimingPolicy};
 
-use super::functions::{Check, Functions};
+use super::functions::{Check, FunctionRunner};
 use crate::worker::check_choices;
 
 /// Begins the description of a decision between functions of your own.
@@ -41,34 +39,27 @@ pub struct NamedDecision {
 impl NamedDecision {
     /// Draws an input. All randomness comes from the generator, so that the same seed gives the same inputs.
     ///
-    /// Put large data that no choice changes into an [`Arc`]: each choice gets a clone of the input.
+    /// Put large data that no choice changes into an [`Arc`](std::sync::Arc): each choice gets a clone of the input.
     pub fn input<T: Clone + Send + 'static>(
         self,
         draw: impl Fn(&mut Rng) -> T + Send + Sync + 'static,
     ) -> Decision<T> {
-        Decision {
-            experiment: Experiment::new(
-                Optimization::new(&self.name),
-                this_cpu(),
-                Vec::new(),
-                TimingPolicy::default(),
-            ),
-            functions: Functions {
-                draw: Box::new(draw),
-                draw_like: None,
-                features: Vec::new(),
-                choices: Vec::new(),
-                check: Check::None,
-            },
-            mistakes: Vec::new(),
-        }
+        let optimization = Optimization::new(&self.name);
+        let runner = FunctionRunner {
+            experiment: Experiment::new(optimization, this_cpu(), Vec::new(), TimingPolicy::default()),
+            draw: Box::new(draw),
+            draw_like: None,
+            features: Vec::new(),
+            choices: Vec::new(),
+            check: Check::None,
+        };
+        Decision { runner, mistakes: Vec::new() }
     }
 }
 
 /// A decision between functions that change an input of type `T`; see [`decision`].
 pub struct Decision<T> {
-    pub(super) experiment: Experiment,
-    functions: Functions<T>,
+    pub(super) runner: FunctionRunner<T>,
     /// Mistakes in the description, reported when it is complete.
     mistakes: Vec<String>,
 }
@@ -80,7 +71,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         mut self,
         draw_like: impl Fn(&Context, &mut Rng) -> Option<T> + Send + Sync + 'static,
     ) -> Self {
-        self.functions.draw_like = Some(Box::new(draw_like));
+        self.runner.draw_like = Some(Box::new(draw_like));
         self
     }
 
@@ -90,16 +81,16 @@ impl<T: Clone + Send + 'static> Decision<T> {
         name: &str,
         value: impl Fn(&T) -> V + Send + Sync + 'static,
     ) -> Self {
-        self.experiment.optimization.features.push(V::feature(name));
-        self.functions.features.push(Box::new(move |input| value(input).into()));
+        self.runner.experiment.optimization.features.push(V::feature(name));
+        self.runner.features.push(Box::new(move |input| value(input).into()));
         self
     }
 
     /// Adds a choice. Its result stays in the input; a returned value is dropped within the time.
     #[must_use]
     pub fn choice<R>(mut self, name: &str, run: impl Fn(&mut T) -> R + Send + Sync + 'static) -> Self {
-        self.experiment.choices.push(name.to_owned());
-        self.functions.choices.push(Box::new(move |input| _ = std::hint::black_box(run(input))));
+        self.runner.experiment.choices.push(name.to_owned());
+        self.runner.choices.push(Box::new(move |input| _ = std::hint::black_box(run(input))));
         self
     }
 
@@ -107,9 +98,9 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// 2048`. The log has the expression, and generated code obeys it.
     #[must_use]
     pub fn eligible(mut self, expression: &str) -> Self {
-        match self.experiment.choices.last() {
+        match self.runner.experiment.choices.last() {
             Some(name) => {
-                _ = self.experiment.optimization.eligible.insert(name.clone(), expression.to_owned());
+                _ = self.runner.experiment.optimization.eligible.insert(name.clone(), expression.to_owned());
             }
             None => self.mistakes.push(format!("eligible({expression:?}) comes before the first choice")),
         }
@@ -119,7 +110,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// Checks the result that a choice left in the input. A wrong result is a failure and is never timed.
     #[must_use]
     pub fn check(mut self, is_right: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
-        self.functions.check = Check::Predicate(Box::new(is_right));
+        self.runner.check = Check::Predicate(Box::new(is_right));
         self
     }
 
@@ -129,20 +120,20 @@ impl<T: Clone + Send + 'static> Decision<T> {
     where
         T: PartialEq,
     {
-        self.functions.check = Check::Agreement(|a, b| a == b);
+        self.runner.check = Check::Agreement(|a, b| a == b);
         self
     }
 
-    /// The parts of a runner.
-    pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), Error> {
-        let Experiment { optimization, choices, .. } = &mut self.experiment;
+    /// The runner, if the description has no mistake.
+    pub(super) fn validate(mut self) -> Result<FunctionRunner<T>, Error> {
+        let Experiment { optimization, choices, .. } = &mut self.runner.experiment;
         optimization.fallback = choices.first().cloned().into_iter().collect();
         let mut mistakes = self.mistakes;
         if optimization.features.is_empty() {
             mistakes.push("it has no feature".to_owned());
         }
         mistakes.extend(check_choices(choices.iter()).err());
-        if matches!(self.functions.check, Check::Agreement(_))
+        if matches!(self.runner.check, Check::Agreement(_))
             && choices.first().is_some_and(|first| optimization.eligible.contains_key(first))
         {
             mistakes.push(
@@ -152,7 +143,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         if let Some(mistake) = mistakes.first() {
             return Err(Error::Usage(format!("the decision {:?}: {mistake}", optimization.name)));
         }
-        Ok((self.experiment, Arc::new(self.functions)))
+        Ok(self.runner)
     }
 }
 

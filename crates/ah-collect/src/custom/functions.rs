@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ah_measure::sampling::Rng;
@@ -16,20 +15,6 @@ const COPIES: u128 = 16;
 /// Fewer copies are made of an input where they would take longer than this.
 const MOST_COPYING: Duration = Duration::from_millis(1);
 
-/// The functions of a decision.
-pub(super) struct Functions<T> {
-    pub draw: DrawFunction<T>,
-    pub draw_like: Option<DrawLikeFunction<T>>,
-    pub features: Vec<FeatureFunction<T>>,
-    pub choices: Vec<ChoiceFunction<T>>,
-    pub check: Check<T>,
-}
-
-type DrawFunction<T> = Box<dyn Fn(&mut Rng) -> T + Send + Sync>;
-type DrawLikeFunction<T> = Box<dyn Fn(&Context, &mut Rng) -> Option<T> + Send + Sync>;
-type FeatureFunction<T> = Box<dyn Fn(&T) -> Value + Send + Sync>;
-type ChoiceFunction<T> = Box<dyn Fn(&mut T) + Send + Sync>;
-
 /// The check of a choice's result.
 pub(super) enum Check<T> {
     None,
@@ -39,10 +24,16 @@ pub(super) enum Check<T> {
     Agreement(fn(&T, &T) -> bool),
 }
 
-/// Measures functions in this process.
+/// A decision between functions, measured in this process.
 pub(super) struct FunctionRunner<T> {
-    experiment: Experiment,
-    functions: Arc<Functions<T>>,
+    pub experiment: Experiment,
+    pub draw: Box<dyn Fn(&mut Rng) -> T + Send + Sync>,
+    pub draw_like: Option<Box<dyn Fn(&Context, &mut Rng) -> Option<T> + Send + Sync>>,
+    /// In the order of the optimization's features.
+    pub features: Vec<Box<dyn Fn(&T) -> Value + Send + Sync>>,
+    /// In the order of the experiment's choices.
+    pub choices: Vec<Box<dyn Fn(&mut T) + Send + Sync>>,
+    pub check: Check<T>,
 }
 
 /// An input.
@@ -81,30 +72,27 @@ fn copies_at_once(one: Duration) -> usize {
 }
 
 impl<T> FunctionRunner<T> {
-    /// Makes the runner, and times the features, which takes up to 0.2 s.
-    pub(super) fn new(mut experiment: Experiment, functions: Arc<Functions<T>>) -> Self {
-        let optimization = &mut experiment.optimization;
+    /// Times the features, which takes up to 0.2 s.
+    pub(super) fn time_features(&mut self) {
+        let optimization = &mut self.experiment.optimization;
         let names = optimization.features.iter().map(|feature| feature.name.as_str());
-        optimization.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
-        Self { experiment, functions }
+        optimization.feature_ms = feature_ms(&self.draw, names.zip(&self.features));
     }
 
     /// The features of an input.
     fn context(&self, input: &T) -> Context {
-        let features = self.experiment.optimization.features.iter().zip(&self.functions.features);
+        let features = self.experiment.optimization.features.iter().zip(&self.features);
         features.map(|(feature, value)| (feature.name.as_str(), value(input))).collect()
     }
 
     /// The input of a context: the one that `rng` draws, or one that the user's function makes.
     fn create(&self, context: &Context, rng: &mut Rng) -> Result<T, Failure> {
         let mut again = rng.clone();
-        let original = (self.functions.draw)(rng);
+        let original = (self.draw)(rng);
         if self.matches(&original, context) {
             return Ok(original);
         }
-        let draw_like = self.functions.draw_like.as_ref();
-        let like = draw_like.and_then(|draw_like| draw_like(context, &mut again));
-        match like {
+        match self.draw_like.as_ref().and_then(|draw_like| draw_like(context, &mut again)) {
             Some(input) if self.matches(&input, context) => Ok(input),
             Some(input) => {
                 let found = self.context(&input);
@@ -131,11 +119,11 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
-        self.context(&(self.functions.draw)(rng))
+        self.context(&(self.draw)(rng))
     }
 
     fn accepts(&self, _: &Context) -> Result<(), String> {
-        if self.functions.draw_like.is_some() {
+        if self.draw_like.is_some() {
             return Ok(());
         }
         Err("its inputs are drawn; give it input_like(...) to make one with these features".to_owned())
@@ -151,10 +139,9 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
     }
 
     fn check(&mut self, input: &mut Input<T>, choice: ChoiceId) -> Result<(), Failure> {
-        let Functions { choices, check, .. } = &*self.functions;
         let result = &mut input.refresh()[0];
-        choices[choice.index()](result);
-        match check {
+        self.choices[choice.index()](result);
+        match &self.check {
             Check::None => Ok(()),
             Check::Predicate(is_right) if is_right(result) => Ok(()),
             Check::Predicate(_) => Err(Failure::failed("wrong result: the check failed")),
@@ -162,7 +149,7 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
                 let first = &self.experiment.choices[0];
                 if input.reference.is_none() {
                     let mut reference = input.original.clone();
-                    let run = || choices[0](&mut reference);
+                    let run = || self.choices[0](&mut reference);
                     // A panic here is no fault of this choice.
                     if catch_unwind(AssertUnwindSafe(run)).is_err() {
                         return Err(Failure::Unmeasured(format!("no reference: {first} panicked")));
@@ -183,7 +170,7 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
         choice: ChoiceId,
         burst: Burst,
     ) -> Result<Times, Failure> {
-        let run = &self.functions.choices[choice.index()];
+        let run = &self.choices[choice.index()];
         let sample = |_| {
             let mut elapsed = Duration::ZERO;
             let mut left = burst.runs as usize;

@@ -9,7 +9,7 @@ use ah_measure::sampling::{Rng, Seed};
 use ah_model::Value;
 
 /// Inputs that are drawn for it.
-const INPUTS: u64 = 16;
+const INPUTS: usize = 16;
 /// Drawing and timing take about this long, or one input.
 const BUDGET: Duration = Duration::from_millis(200);
 /// A feature is computed again until it took this long: reading the clock takes 25 ns.
@@ -17,7 +17,7 @@ const LEAST: Duration = Duration::from_micros(20);
 /// The most times that it is computed in one batch.
 const MOST_RUNS: u32 = 1 << 14;
 /// Passes over all inputs. A virtual machine is slow for milliseconds: one pass gave 0.2 to 3.3 ns for the length of a list.
-const PASSES: u32 = 32;
+const PASSES: usize = 32;
 
 /// The mean milliseconds of each feature, given by its name and function, on the first inputs of a seed. Empty if
 /// drawing one panics.
@@ -38,21 +38,19 @@ pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
         };
         std::iter::once(of(constant)).chain(features.iter().map(|(_, feature)| of(feature))).collect()
     };
-    let is_over = || now() > BUDGET;
     let least_by_input = || {
-        let mut inputs = Vec::new();
-        let mut least = Vec::new();
-        for index in 0..INPUTS {
-            let input = draw(&mut Seed(0, index).rng());
-            least.push(timed(&input));
-            inputs.push(input);
-            if is_over() {
-                break;
+        let mut inputs: Vec<T> = Vec::new();
+        let mut least: Vec<Vec<f64>> = Vec::new();
+        for turn in 0..PASSES * INPUTS {
+            let at = turn % INPUTS;
+            if at == turn {
+                inputs.push(draw(&mut Seed(0, at as u64).rng()));
+                least.push(vec![f64::INFINITY; features.len() + 1]);
             }
-        }
-        for _ in (1..PASSES).take_while(|_| !is_over()) {
-            for (input, least) in inputs.iter().zip(&mut least) {
-                least.iter_mut().zip(timed(input)).for_each(|(least, ms)| *least = ms.min(*least));
+            let times = timed(&inputs[at]);
+            least[at].iter_mut().zip(times).for_each(|(least, ms)| *least = ms.min(*least));
+            if now() > BUDGET {
+                break;
             }
         }
         least

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
+use ah_measure::{Bench, Burst, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
 use ah_model::{ChoiceId, Context, Error, Schema};
 use ah_types::TimingPolicy;
 use serde_json::{Value, json};
@@ -42,9 +42,6 @@ const CLOCKS_DIFFER: f64 = 1.1;
 /// worker for a GPU takes 5 s, where an input takes 0.05.
 const MOST_FAULTS: u32 = 3;
 
-/// A worker has this long to describe itself: it opens its device and may compile its first kernels.
-const START: Duration = Duration::from_secs(60);
-
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
 
@@ -52,6 +49,7 @@ type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
 /// the same state; see the [module](self).
 pub struct Worker {
     start: Start,
+    /// For the answers of each process, once it has described itself.
     patience: Patience,
     /// The wait before a worker that could not be started is started once more: its device may need a moment.
     pause: Duration,
@@ -68,8 +66,8 @@ pub struct Worker {
     refusals: Vec<Option<Failure>>,
     /// By choice: how it got on in this run.
     attempts: Vec<Attempts>,
-    /// The current input, for the next process.
-    input: Option<(WireContext, Seed)>,
+    /// The request that makes the current input, for the next process.
+    input: Option<Request>,
     /// The time that replacements took since it was asked for, with that of the requests before and after each.
     interruption: Duration,
     /// How many more requests start something for the first time in a process that replaced another one: the kernels, and
@@ -117,7 +115,8 @@ impl Worker {
     }
 
     fn over(mut start: Start, limit: Duration, pause: Duration, named: Named) -> Result<Self, Error> {
-        let (process, description) = open(&mut start)?;
+        let patience = Patience { limit, ..Patience::default() };
+        let (process, description) = open(&mut start, &patience)?;
         let experiment = description::experiment(&description, named).map_err(misdescribed)?;
         let schema = experiment.optimization.schema()?;
         draws::check(&description.inputs, &experiment.optimization)
@@ -125,7 +124,7 @@ impl Worker {
         let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
         Ok(Self {
             start,
-            patience: Patience { limit, ..Patience::default() },
+            patience,
             pause,
             process: Some(process),
             attempts: vec![Attempts::default(); experiment.choices.len()],
@@ -144,6 +143,7 @@ impl Worker {
     pub fn begin_run(&mut self, on_working: OnWorking, run_ends: Option<Instant>) {
         self.patience.on_working = Some(on_working);
         self.patience.run_ends = run_ends;
+        self.process.iter_mut().for_each(|process| process.patience = self.patience.clone());
     }
 
     /// Whether it knows a request that a worker may know.
@@ -199,10 +199,9 @@ impl Worker {
         policy: &TimingPolicy,
     ) -> Result<Measurement, Failure> {
         self.refusals = self.eligibility.refusals(context).map_err(Failure::skipped)?;
-        self.input = None;
-        let wire = WireContext::from(context);
-        self.ask(Request::Prepare { context: wire.clone(), seed })?;
-        self.input = Some((wire, seed));
+        let prepare = Request::Prepare { context: context.into(), seed };
+        self.ask(prepare.clone())?;
+        self.input = Some(prepare);
         let choices = self.experiment.choices.len();
         let mut measurement = measure_choices(self, choices, policy, seed);
         self.input = None;
@@ -224,7 +223,7 @@ impl Worker {
     fn release(&mut self) -> Result<(), Failure> {
         let can = self.can("release");
         let Some(process) = self.process.as_mut().filter(|_| can) else { return Ok(()) };
-        match process.ask(Request::Release, &self.patience) {
+        match process.ask(Request::Release) {
             Ok(answer) => match answer.failure() {
                 Some(lost @ Failure::DeviceLost(_)) => Err(lost),
                 _ => Ok(()),
@@ -236,7 +235,8 @@ impl Worker {
     /// The process, started if there is none. It must describe itself as those before.
     fn process(&mut self) -> Result<&mut Process, Failure> {
         if self.process.is_none() {
-            let (process, now) = open(&mut self.start).map_err(|e| Failure::DeviceLost(e.to_string()))?;
+            let (process, now) =
+                open(&mut self.start, &self.patience).map_err(|e| Failure::DeviceLost(e.to_string()))?;
             if let Some(what) = difference(&self.description, &now) {
                 return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
             }
@@ -247,8 +247,7 @@ impl Worker {
 
     /// Asks one question. A fault is a failure, and the process is replaced.
     fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
-        let patience = self.patience.clone();
-        let failure = match self.process()?.ask(request, &patience) {
+        let failure = match self.process()?.ask(request) {
             Ok(answer) => match answer.failure() {
                 None => return Ok(answer),
                 Some(Failure::DeviceLost(reason)) => Failure::Failed(reason),
@@ -278,101 +277,88 @@ impl Worker {
     }
 
     fn prepare_again(&mut self) -> Result<(), Failure> {
-        let Some((context, seed)) = self.input.take() else { return Ok(()) };
-        let patience = self.patience.clone();
-        let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, &patience);
-        let Err(failure) = answered(answer) else {
-            self.input = Some((context, seed));
+        let Some(prepare) = self.input.take() else { return Ok(()) };
+        let Err(failure) = answered(self.process()?.ask(prepare.clone())) else {
+            self.input = Some(prepare);
             return Ok(());
         };
         self.process = None;
         Err(Failure::Unmeasured(format!("the input could not be made again: {}", failure.reason())))
     }
 
-    fn cell(&self, choice: ChoiceId) -> WireCell {
-        WireCell { choice: self.experiment.choices[choice.index()].clone(), burst: None }
+    fn cell(&self, choice: ChoiceId, burst: Option<Burst>) -> WireCell {
+        WireCell { choice: self.experiment.choices[choice.index()].clone(), burst }
     }
 
-    /// Asks about a batch of cells. `read` gets the answer to each and the milliseconds that all took. Of a batch in which
-    /// the process failed, the cells without an answer are asked again, each one alone: only then is the choice at fault.
-    fn ask_cells<T>(
+    /// Asks about a batch of cells; returns the times of each, none for a check. Of a batch in which the process failed, the
+    /// cells without an answer are asked again, each one alone: only at this `last` chance is the choice at fault, or if it
+    /// hung alone.
+    fn ask_cells(
         &mut self,
         cells: &[WireCell],
         request: fn(Vec<WireCell>) -> Request,
-        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, Failure> + Copy,
-    ) -> Vec<Result<T, Failure>> {
-        if cells.is_empty() {
-            return Vec::new();
-        }
-        let first = self.ask_once(cells, request, read, false);
-        let mut again = |cell: &WireCell| {
-            let alone = self.ask_once(std::slice::from_ref(cell), request, read, true);
-            alone.into_iter().next().flatten().unwrap_or_else(|| Err(Failure::failed("no answer")))
-        };
-        cells.iter().zip(first).map(|(cell, result)| result.unwrap_or_else(|| again(cell))).collect()
-    }
-
-    /// Asks about several cells. Returns the result of each; after a fault of the process, `None` for those without an
-    /// answer, unless this is their `last` chance, or the one cell hung.
-    fn ask_once<T>(
-        &mut self,
-        cells: &[WireCell],
-        request: fn(Vec<WireCell>) -> Request,
-        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, Failure>,
         last: bool,
-    ) -> Vec<Option<Result<T, Failure>>> {
-        let all = |failure: Failure| cells.iter().map(|_| Some(Err(failure.clone()))).collect();
+    ) -> Vec<Result<Times, Failure>> {
+        let all = |failure| vec![Err(failure); cells.len()];
         if self.input.is_none() {
             return all(Failure::Unmeasured("the input could not be made again".to_owned()));
         }
-        let patience = self.patience.clone();
         let process = match self.process() {
             Ok(process) => process,
             Err(failure) => return all(failure),
         };
         let start = Instant::now();
         let mut answers = vec![None; cells.len()];
-        let mut fault = process.ask_cells(request(cells.to_vec()), &mut answers, &patience).err();
+        let fault = process.ask_cells(request(cells.to_vec()), &mut answers).err();
         let elapsed = start.elapsed();
-        let mut result = |(cell, answer): (&WireCell, Option<Answer>)| {
-            let answer = answer?;
-            Some(match answer.failure() {
-                Some(Failure::DeviceLost(reason)) => {
-                    fault.get_or_insert(reason.into());
-                    return None;
-                }
-                Some(failure) => Err(failure),
-                None => read(&answer, cell, elapsed.as_secs_f64() * 1e3),
-            })
-        };
-        let mut results: Vec<Option<Result<T, Failure>>> =
-            cells.iter().zip(answers).map(&mut result).collect();
         // A choice that crashes, and kernels that a new process compiles once more, use no other choice's budget up.
         if self.first_requests > 0 || fault.is_some() {
             self.interruption += elapsed;
         }
         self.first_requests = self.first_requests.saturating_sub(1);
-        if let Some(fault) = fault {
+        let failure = fault.and_then(|fault| {
             let is_known = match fault.kind {
                 FaultKind::Broken => last,
                 FaultKind::Silent => last || cells.len() == 1,
                 FaultKind::Endless => true,
             };
-            let failure = match self.replace() {
-                Err(failure) => Some(failure),
-                Ok(()) => is_known.then(|| Failure::from(fault)),
-            };
-            if let ([cell], Some(Failure::Failed(reason))) = (cells, &failure)
-                && let Some(at) = self.experiment.choices.iter().position(|choice| *choice == cell.choice)
-            {
-                self.attempts[at].faults += 1;
-                self.attempts[at].reason.clone_from(reason);
-            }
-            for result in results.iter_mut().filter(|result| result.is_none()) {
-                *result = failure.clone().map(Err);
+            self.replace().err().or(is_known.then(|| fault.into()))
+        });
+        if let ([cell], Some(Failure::Failed(reason))) = (cells, &failure)
+            && let Some(at) = self.experiment.choices.iter().position(|choice| *choice == cell.choice)
+        {
+            self.attempts[at].faults += 1;
+            self.attempts[at].reason.clone_from(reason);
+        }
+        let mut results = Vec::new();
+        for (cell, answer) in cells.iter().zip(answers) {
+            match (answer, &failure) {
+                (Some(answer), _) => results.push(self.times(&answer, cell, elapsed)),
+                (None, Some(failure)) => results.push(Err(failure.clone())),
+                (None, None) => results.extend(self.ask_cells(std::slice::from_ref(cell), request, true)),
             }
         }
         results
+    }
+
+    /// The times of a cell, none for a check. `elapsed` passed until all cells of the batch were answered.
+    fn times(&self, answer: &Answer, cell: &WireCell, elapsed: Duration) -> Result<Times, Failure> {
+        if let Some(failure) = answer.failure() {
+            return Err(failure);
+        }
+        let Some(burst) = cell.burst else { return Ok(Times::new()) };
+        let times = answer.times(burst.samples).map_err(Failure::Failed)?;
+        let claimed_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
+        let elapsed_ms = elapsed.as_secs_f64() * 1e3;
+        let most_ms = elapsed_ms * CLOCKS_DIFFER * f64::from(self.description.threads.max(1));
+        if self.description.simulated || claimed_ms <= most_ms {
+            return Ok(times);
+        }
+        // The clock is at fault, and not the choice.
+        Err(Failure::Unmeasured(format!(
+            "impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms; are they milliseconds? A worker \
+             that adds up the processor time of several threads describes \"threads\": N"
+        )))
     }
 }
 
@@ -389,10 +375,9 @@ fn misdescribed(mistake: impl fmt::Display) -> Error {
 }
 
 /// Starts a process and asks for its description.
-fn open(start: &mut Start) -> Result<(Process, Description), Error> {
+fn open(start: &mut Start, patience: &Patience) -> Result<(Process, Description), Error> {
     let mut process = start().map_err(Error::Device)?;
-    let patience = Patience { limit: START, ..Patience::default() };
-    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, &patience))
+    let answer = answered(process.ask(Request::Describe { protocol: VERSION }))
         .map_err(|failure| Error::Device(failure.reason().to_owned()))?;
     let version = answer.rest.get("protocol").unwrap_or(&Value::Null);
     if *version != VERSION {
@@ -405,6 +390,7 @@ fn open(start: &mut Start) -> Result<(Process, Description), Error> {
         alone.map_err(|e| misdescribed(format!("{key}: {e}")))?;
     }
     let description = serde_json::from_value(answer.rest.into()).map_err(misdescribed)?;
+    process.patience = patience.clone();
     Ok((process, description))
 }
 
@@ -426,35 +412,19 @@ impl Bench for Worker {
         };
         let mut results: Vec<Result<(), Failure>> =
             choices.iter().map(|choice| refusal(choice).map_or(Ok(()), Err)).collect();
-        if !self.can("check") {
-            return results;
-        }
         let offered: Vec<usize> = (0..choices.len()).filter(|at| results[*at].is_ok()).collect();
-        let cells: Vec<WireCell> = offered.iter().map(|at| self.cell(choices[*at])).collect();
-        let checked = self.ask_cells(&cells, |cells| Request::Check { cells }, |_, _, _| Ok(()));
-        offered.into_iter().zip(checked).for_each(|(at, result)| results[at] = result);
+        if self.can("check") && !offered.is_empty() {
+            let cells: Vec<WireCell> = offered.iter().map(|at| self.cell(choices[*at], None)).collect();
+            let checked = self.ask_cells(&cells, |cells| Request::Check { cells }, false);
+            offered.into_iter().zip(checked).for_each(|(at, result)| results[at] = result.map(drop));
+        }
         results
     }
 
     fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
-        let cell = |cell: &Cell| WireCell { burst: Some(cell.burst), ..self.cell(cell.choice) };
-        let cells: Vec<WireCell> = cells.iter().map(cell).collect();
-        let simulated = self.description.simulated;
-        let most = CLOCKS_DIFFER * f64::from(self.description.threads.max(1));
-        let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
-            let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
-            let times = answer.times(samples).map_err(Failure::Failed)?;
-            let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
-            if simulated || claimed_ms <= elapsed_ms * most {
-                return Ok(times);
-            }
-            // The clock is at fault, and not the choice.
-            Err(Failure::Unmeasured(format!(
-                "impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms; are they milliseconds? A worker \
-                 that adds up the processor time of several threads describes \"threads\": N"
-            )))
-        };
-        self.ask_cells(&cells, |cells| Request::Time { cells }, read)
+        let cells: Vec<WireCell> =
+            cells.iter().map(|cell| self.cell(cell.choice, Some(cell.burst))).collect();
+        self.ask_cells(&cells, |cells| Request::Time { cells }, false)
     }
 
     fn batch(&self) -> usize {

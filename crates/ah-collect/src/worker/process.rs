@@ -20,6 +20,8 @@ const MOST_BYTES: usize = 4 << 20;
 const MOST_WAITING: usize = 64;
 /// Signs of life extend the limit of an answer to this many limits: a worker that says `working` for ever must not hold a run up.
 const LIMITS_OF_WORK: u32 = 30;
+/// A worker has this long to describe itself: it opens its device and may compile its first kernels.
+const START: Duration = Duration::from_secs(60);
 /// The time that a worker has to end after its input or its output has ended.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
@@ -86,6 +88,8 @@ pub(super) struct Process {
     /// The last line that is no answer.
     printed: Arc<Mutex<String>>,
     errors: Option<Tail>,
+    /// The patience for its first answer, unless the worker sets another.
+    pub patience: Patience,
     last_id: u64,
 }
 
@@ -122,34 +126,33 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
+        let patience = Patience { limit: START, ..Patience::default() };
+        Ok(Self { group: None, requests, answers, printed, errors: None, patience, last_id: 0 })
     }
 
     /// Sends a request and returns the one answer to it.
-    pub(super) fn ask(&mut self, request: Request, patience: &Patience) -> Result<Answer, Fault> {
+    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, Fault> {
         self.send(request)?;
-        self.receive(patience)
+        self.receive()
     }
 
-    /// Sends a request about cells, and receives an answer to each; none after one that says that the device is lost. After
-    /// a fault, the answers so far are there.
+    /// Sends a request about cells, and receives an answer to each. After a fault, or an answer that says that the device is
+    /// lost, the answers so far are there.
     pub(super) fn ask_cells(
         &mut self,
         request: Request,
         answers: &mut [Option<Answer>],
-        patience: &Patience,
     ) -> Result<(), Fault> {
         self.send(request)?;
         for _ in 0..answers.len() {
-            let answer = self.receive(patience)?;
-            let is_lost = matches!(answer.failure(), Some(Failure::DeviceLost(_)));
+            let answer = self.receive()?;
+            if let Some(Failure::DeviceLost(reason)) = answer.failure() {
+                return Err(reason.into());
+            }
             match answer.cell.and_then(|cell| answers.get_mut(cell)) {
                 Some(cell @ None) => *cell = Some(answer),
                 Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown()).into()),
                 None => return Err(format!("no cell of the request is answered: {}", answer.shown()).into()),
-            }
-            if is_lost {
-                break;
             }
         }
         Ok(())
@@ -165,10 +168,9 @@ impl Process {
     }
 
     /// The next answer to the last request.
-    fn receive(&mut self, patience: &Patience) -> Result<Answer, Fault> {
+    fn receive(&mut self) -> Result<Answer, Fault> {
         let start = Instant::now();
-        let limit = patience.limit;
-        let run_ends = || patience.run_ends.is_some_and(|end| Instant::now() >= end);
+        let limit = self.patience.limit;
         loop {
             let line = match self.answers.recv_timeout(limit) {
                 Ok(line) => line?,
@@ -186,27 +188,27 @@ impl Process {
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
             let Some(text) = &answer.working else { return Ok(answer) };
-            let most = if run_ends() { limit } else { limit * LIMITS_OF_WORK };
+            let run_ended = self.patience.run_ends.is_some_and(|end| Instant::now() >= end);
+            let most = if run_ended { limit } else { limit * LIMITS_OF_WORK };
             if start.elapsed() > most {
-                let most = most.as_secs_f64();
-                let text = shorten(text);
-                let longer = if run_ends() { "--max-seconds" } else { "--hang-seconds" };
+                let longer = if run_ended { "--max-seconds" } else { "--hang-seconds" };
                 let reason = format!(
-                    "no answer within {most} s, only `working`: {text:?}; raise {longer} if it needs longer"
+                    "no answer within {} s, only `working`: {:?}; raise {longer} if it needs longer",
+                    most.as_secs_f64(),
+                    shorten(text)
                 );
                 return Err(Fault { reason, kind: FaultKind::Endless });
             }
-            if let Some(on_working) = &patience.on_working {
+            if let Some(on_working) = &self.patience.on_working {
                 on_working(&shorten(text));
             }
         }
     }
 
     /// Ends the requests. Returns whether the worker ends within the limit.
-    pub(super) fn ends_with_its_input(mut self, limit: Duration) -> bool {
-        let (closed, _) = mpsc::channel();
-        self.requests = closed;
-        self.group.as_mut().is_none_or(|group| group.ends_within(limit).unwrap_or_default())
+    pub(super) fn ends_with_its_input(self, limit: Duration) -> bool {
+        drop(self.requests);
+        self.group.is_none_or(|mut group| group.ends_within(limit).unwrap_or_default())
     }
 
     fn hung(&self, limit: Duration) -> String {

@@ -1,4 +1,7 @@
-//! The description of a decision between functions.
+//! The description of a decision between functions, and its command line.
+
+use std::process::ExitCode;
+use std::time::Duration;
 
 use ah_measure::Experiment;
 use ah_measure::sampling::Rng;
@@ -6,7 +9,8 @@ use ah_model::{Context, Error, Feature, Value, this_cpu};
 use ah_types::{Optimization, TimingPolicy};
 
 use super::functions::{Check, FunctionRunner};
-use crate::worker::check_choices;
+use crate::cli::{self, Program};
+use crate::worker::{self, Named, Worker, check_choices};
 
 /// Begins the description of a decision between functions of your own.
 ///
@@ -59,7 +63,7 @@ impl NamedDecision {
 
 /// A decision between functions that change an input of type `T`; see [`decision`].
 pub struct Decision<T> {
-    pub(super) runner: FunctionRunner<T>,
+    runner: FunctionRunner<T>,
     /// Mistakes in the description, reported when it is complete.
     mistakes: Vec<String>,
 }
@@ -124,8 +128,23 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
+    /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log
+    /// and continues where it stopped.
+    ///
+    /// Functions run in a worker process, which is this program started again with `serve`: a choice
+    /// that panics, ends the process or never ends costs only its time on that input. So call this first in
+    /// `main`.
+    pub fn main(self) -> ExitCode {
+        let name = &self.runner.experiment.optimization.name;
+        let about = format!("Measure the choices of {name} on real inputs and append to the log.");
+        match self.validate() {
+            Ok(runner) => cli::main(runner, &about, ""),
+            Err(mistake) => ah_cli::finish(Err(mistake)),
+        }
+    }
+
     /// The runner, if the description has no mistake.
-    pub(super) fn validate(mut self) -> Result<FunctionRunner<T>, Error> {
+    fn validate(mut self) -> Result<FunctionRunner<T>, Error> {
         let Experiment { optimization, choices, .. } = &mut self.runner.experiment;
         optimization.fallback = choices.first().cloned().into_iter().collect();
         let mut mistakes = self.mistakes;
@@ -144,6 +163,23 @@ impl<T: Clone + Send + 'static> Decision<T> {
             return Err(Error::Usage(format!("the decision {:?}: {mistake}", optimization.name)));
         }
         Ok(self.runner)
+    }
+}
+
+impl<T: Clone + Send + 'static> Program for FunctionRunner<T> {
+    type Flags = ();
+
+    fn workers(&self, (): &(), limit: Duration) -> Result<Vec<Worker>, Error> {
+        if matches!(self.check, Check::None) {
+            ah_cli::warning("no check is given, so a wrong result is not noticed; add .check(...)");
+        }
+        let named = Named::Optimization(Box::new(self.experiment.optimization.clone()));
+        Ok(vec![Worker::start(worker::command()?, limit, named)?])
+    }
+
+    fn serve(mut self, (): (), _: Duration) -> std::io::Result<()> {
+        self.time_features();
+        ah_measure::serve(Ok::<_, String>(self))
     }
 }
 

@@ -28,13 +28,17 @@ pub(super) enum Check<T> {
 pub(super) struct FunctionRunner<T> {
     pub experiment: Experiment,
     pub draw: Box<dyn Fn(&mut Rng) -> T + Send + Sync>,
-    pub draw_like: Option<Box<dyn Fn(&Context, &mut Rng) -> Option<T> + Send + Sync>>,
+    pub draw_like: Option<DrawLikeFunction<T>>,
     /// In the order of the optimization's features.
-    pub features: Vec<Box<dyn Fn(&T) -> Value + Send + Sync>>,
+    pub features: Vec<FeatureFunction<T>>,
     /// In the order of the experiment's choices.
-    pub choices: Vec<Box<dyn Fn(&mut T) + Send + Sync>>,
+    pub choices: Vec<ChoiceFunction<T>>,
     pub check: Check<T>,
 }
+
+type DrawLikeFunction<T> = Box<dyn Fn(&Context, &mut Rng) -> Option<T> + Send + Sync>;
+type FeatureFunction<T> = Box<dyn Fn(&T) -> Value + Send + Sync>;
+type ChoiceFunction<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 
 /// An input.
 pub(super) struct Input<T> {
@@ -75,8 +79,8 @@ impl<T> FunctionRunner<T> {
     /// Times the features, which takes up to 0.2 s.
     pub(super) fn time_features(&mut self) {
         let optimization = &mut self.experiment.optimization;
-        let names = optimization.features.iter().map(|feature| feature.name.as_str());
-        optimization.feature_ms = feature_ms(&self.draw, names.zip(&self.features));
+        let names = optimization.features.iter().map(|feature| feature.name.clone());
+        optimization.feature_ms = names.zip(feature_ms(&self.draw, &self.features)).collect();
     }
 
     /// The features of an input.

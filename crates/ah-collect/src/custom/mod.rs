@@ -12,7 +12,6 @@ mod feature_time;
 #[cfg(feature = "kernels")]
 mod file;
 mod functions;
-mod program;
 
 pub use decision::{Decision, FeatureValue, NamedDecision, decision};
 #[cfg(feature = "kernels")]

@@ -16,7 +16,7 @@ use crate::eligibility::Eligibility;
 use crate::measuring::MeasuredInput;
 use crate::options::Options;
 use crate::outcomes::{OutcomeRecord, OutcomesFile};
-use crate::plan::EarlierInputs;
+use crate::plan::{EarlierInputs, PlannedInput};
 use crate::summary::NO_CHOICE;
 use crate::worker::Worker;
 
@@ -48,7 +48,7 @@ impl Appender {
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         lock_for_run(path, &outcomes.file)?;
-        let choices = &worker.experiment.choices;
+        let choices = &worker.description.choices;
         let records = outcomes.read()?;
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &records, choices, &worker.eligibility);
         let appender = Self {
@@ -75,7 +75,7 @@ impl Appender {
             return Err(Error::io(&self.path, "append to")(io::Error::other(why)));
         }
         let shown = match &input.result {
-            Ok(measurement) => self.append_measurement(input, measurement)?,
+            Ok(measurement) => self.append_outcomes(&input.planned, measurement)?,
             Err(failure) => {
                 self.outcomes.append(&[OutcomeRecord::of_input(&input.planned.text, failure)])?;
                 failure.to_string()
@@ -86,12 +86,11 @@ impl Appender {
         Ok(shown)
     }
 
-    fn append_measurement(
+    fn append_outcomes(
         &mut self,
-        input: &MeasuredInput,
+        planned: &PlannedInput,
         measurement: &Measurement,
     ) -> Result<String, Error> {
-        let planned = &input.planned;
         let refusals = self.eligibility.refusals(&planned.context).unwrap_or_default();
         let mut rows = Vec::new();
         let mut failures = Vec::new();
@@ -144,31 +143,30 @@ fn lock_for_run(log: &Path, outcomes: &File) -> Result<(), Error> {
 
 /// Whether this path still names the open file.
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
-    let open = file.metadata().map(identity);
-    let named = std::fs::metadata(path).map(identity);
-    open.is_ok_and(|open| named.is_ok_and(|named| open == named))
+    let identity = |metadata: io::Result<std::fs::Metadata>| metadata.ok().map(|m| (m.dev(), m.ino()));
+    let open = identity(file.metadata());
+    open.is_some() && open == identity(std::fs::metadata(path))
 }
 
 /// The first line of the log.
 fn metadata(options: &Options, worker: &Worker) -> Metadata {
-    let experiment = &worker.experiment;
-    let mut decision_ns = worker.description.decision_ns.clone();
+    let Worker { optimization, description, .. } = worker;
+    let mut decision_ns = description.decision_ns.clone();
     decision_ns.insert("rust".to_owned(), ah_measure::decision_ns());
     let collection = Collection {
         format: 1,
-        device: Some(experiment.device.clone()),
+        device: Some(worker.device.clone()),
         timing: Some(options.policy),
         seed: options.seed,
-        eligible: experiment.optimization.eligible.clone(),
-        fallback: experiment.optimization.fallback.clone(),
-        feature_ms: experiment.optimization.feature_ms.clone(),
+        eligible: optimization.eligible.clone(),
+        fallback: optimization.fallback.clone(),
+        feature_ms: optimization.feature_ms.clone(),
         decision_ns,
         collected: Some(true),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
-        commands_hash: worker.description.commands_hash.clone(),
+        commands_hash: description.commands_hash.clone(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
         ..Collection::default()
     };
-    Metadata::new(&experiment.optimization.name, &worker.schema, experiment.choices.clone(), collection)
+    Metadata::new(&optimization.name, &worker.schema, description.choices.clone(), collection)
 }

@@ -1,12 +1,11 @@
 //! A run: plan → measure → append.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ah_measure::{Failure, Measurement};
-use ah_model::{ChoiceId, Error, FeatureKind};
+use ah_model::{Error, FeatureKind};
 
 use crate::append::Appender;
 use crate::measuring::{MeasuredInput, measure_inputs};
@@ -67,11 +66,7 @@ pub(crate) fn collect(
         fallback: FallbackWatch::of(first),
     };
     let start = Instant::now();
-    let run_ends = options.max_seconds.map(|limit| start + limit);
-    for worker in &mut *workers {
-        let progress = progress.clone();
-        worker.begin_run(Arc::new(move |text| progress.working(text)), run_ends);
-    }
+    workers.iter_mut().for_each(|worker| worker.begin_run(&progress, plan.deadline));
     let result = measure_inputs(workers, &plan, stop, |input| record.take(input));
     let result = result.and_then(|()| record.end());
     progress.finish();
@@ -120,7 +115,9 @@ struct Record {
 
 /// Whether the fallback is measured.
 struct FallbackWatch {
-    choice: ChoiceId,
+    name: String,
+    /// Its position among the choices.
+    position: usize,
     /// Whether it had an outcome on some input of this run.
     is_measured: bool,
     /// The last inputs in a row without an outcome.
@@ -130,17 +127,16 @@ struct FallbackWatch {
 
 impl FallbackWatch {
     fn of(worker: &Worker) -> Option<Self> {
-        let choices = &worker.experiment.choices;
-        let name = worker.experiment.optimization.fallback_among(choices)?;
-        let position = choices.iter().position(|choice| choice == name)?;
-        let choice = ChoiceId(u32::try_from(position).ok()?);
-        Some(Self { choice, is_measured: false, unmeasured_in_a_row: 0, reason: String::new() })
+        let choices = &worker.description.choices;
+        let name = worker.optimization.fallback_among(choices)?.to_owned();
+        let position = choices.iter().position(|choice| *choice == name)?;
+        Some(Self { name, position, is_measured: false, unmeasured_in_a_row: 0, reason: String::new() })
     }
 
     /// Notes an input. Its failure is an outcome only if the fallback works elsewhere, in this run or before.
     fn note(&mut self, measurement: &Measurement, worked_before: bool) {
         let works = worked_before || self.is_measured;
-        match &measurement.outcomes[self.choice.index()] {
+        match &measurement.outcomes[self.position] {
             Err(failure)
                 if matches!((failure, works), (Failure::Unmeasured(_), _) | (Failure::Failed(_), false)) =>
             {
@@ -155,15 +151,14 @@ impl FallbackWatch {
     }
 
     /// Fails if the fallback was not measured on so many inputs in a row.
-    fn expect_measured(&self, most: u32, choices: &[String]) -> Result<(), Error> {
+    fn expect_measured(&self, most: u32) -> Result<(), Error> {
         if self.unmeasured_in_a_row < most {
             return Ok(());
         }
-        let name = &choices[self.choice.index()];
+        let Self { name, reason, .. } = self;
         let inputs = count(self.unmeasured_in_a_row.into(), "input");
         Err(Error::Device(format!(
-            "the fallback {name:?} could not be measured on the last {inputs}, so nothing can be compared with it: {}",
-            self.reason
+            "the fallback {name:?} could not be measured on the last {inputs}, so nothing can be compared with it: {reason}"
         )))
     }
 }
@@ -209,9 +204,7 @@ impl Record {
                 self.fallback.iter_mut().for_each(|fallback| fallback.note(measurement, self.resumes));
                 self.append_failed()?;
                 self.append(&input)?;
-                self.fallback.as_ref().map_or(Ok(()), |fallback| {
-                    fallback.expect_measured(MAX_WITHOUT_FALLBACK, &self.appender.choices)
-                })
+                self.fallback.as_ref().map_or(Ok(()), |watch| watch.expect_measured(MAX_WITHOUT_FALLBACK))
             }
             result => {
                 self.skipped_in_a_row += 1;
@@ -242,7 +235,7 @@ impl Record {
         }
         self.append_failed()?;
         match &self.fallback {
-            Some(fallback) if !fallback.is_measured => fallback.expect_measured(1, &self.appender.choices),
+            Some(fallback) if !fallback.is_measured => fallback.expect_measured(1),
             _ => Ok(()),
         }
     }

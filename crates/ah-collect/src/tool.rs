@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use ah_cli::status;
@@ -157,7 +157,8 @@ impl Program for Tool {
                 let mut command = Command::new(&words[0]);
                 command.args(&words[1..]);
                 command.envs(device.map(|device| ("CUDA_VISIBLE_DEVICES", device.to_string())));
-                Worker::start(command, limit, named.clone(), ah_cli::is_verbose())
+                command.stderr(if ah_cli::is_verbose() { Stdio::inherit() } else { Stdio::piped() });
+                Worker::start(command, limit, named.clone())
             };
             let devices = flags.device.iter().map(Some);
             return devices.chain(flags.device.is_empty().then_some(None)).map(start).collect();
@@ -186,7 +187,7 @@ impl Program for Tool {
                 None => command.args(["--name", &optimization.name]),
             };
             let named = Named::Optimization(Box::new(optimization.clone()));
-            Worker::start(command, answer, named, true)
+            Worker::start(command, answer, named)
         };
         devices.into_iter().map(start).collect()
     }

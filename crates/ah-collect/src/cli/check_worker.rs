@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ah_cli::{exit, stdout};
 use ah_measure::protocol::Description;
-use ah_measure::{Experiment, Failure, Measurement, interval::median_interval, sampling::Seed};
+use ah_measure::{Failure, Measurement, interval::median_interval, sampling::Seed};
 use ah_model::{Context, Error};
 use ah_types::{Outcome, TimingPolicy};
 
@@ -50,10 +50,10 @@ impl CheckWorkerFlags {
         command.args(&self.command[1..]);
         // A worker without a name gets it from --name later.
         let named = Named::ByWorker(Some("unnamed".to_owned()));
-        let mut worker = Worker::start(command, self.hang_seconds, named, true)?;
+        let mut worker = Worker::start(command, self.hang_seconds, named)?;
         let name = worker.description.name.as_deref().unwrap_or("unnamed");
-        let Experiment { choices, device, .. } = &worker.experiment;
-        found.push(Ok(format!("describe: {name:?}, {} choices, on {device}", choices.len())));
+        let count = worker.description.choices.len();
+        found.push(Ok(format!("describe: {name:?}, {count} choices, on {}", worker.device)));
         let fatal = |failure: Failure| Error::Device(failure.reason().to_owned());
         let contexts: Vec<Context> = match &self.inputs {
             Some(path) => read_inputs(path, &mut worker)?,
@@ -67,16 +67,17 @@ impl CheckWorkerFlags {
             let about = |text| format!("input {context}: {text}");
             found.push(plausible(measured, &worker.description).map(about).map_err(about));
         }
-        let ends = worker.ends_with_its_input(self.hang_seconds);
-        let seconds = self.hang_seconds;
-        let goes_on = || format!("end: it goes on {seconds:?} after its standard input ended");
-        found.push(ends.then(|| "end: it ends with its standard input".to_owned()).ok_or_else(goes_on));
+        found.push(match worker.ends_with_its_input(self.hang_seconds) {
+            true => Ok("end: it ends with its standard input".to_owned()),
+            false => Err(format!("end: it goes on {:?} after its standard input ended", self.hang_seconds)),
+        });
         worker.replace().map_err(fatal)?;
         // The last draw of the other process, and the first of this one: only the seed may matter.
         let same = self.inputs.is_some() || worker.draw(Seed(0, 7)).map_err(fatal)? == contexts[7];
-        let another = || "restart: a second process describes and draws the same".to_owned();
-        let other = || "draw: another process draws other inputs from the same seeds".to_owned();
-        found.push(same.then(another).ok_or_else(other));
+        found.push(match same {
+            true => Ok("restart: a second process describes and draws the same".to_owned()),
+            false => Err("draw: another process draws other inputs from the same seeds".to_owned()),
+        });
         Ok(())
     }
 }

@@ -47,7 +47,7 @@ impl<F: clap::Args> CollectFlags<F> {
         let mut options = self.options;
         let has_limit = listed.is_some() || options.max_seconds.is_some() || options.draws.is_some();
         options.num_samples = options.num_samples.or((!has_limit).then_some(NUM_SAMPLES));
-        options.policy = policy(worker.experiment.timing, self.num_reps);
+        options.policy = policy(worker.description.timing, self.num_reps);
         options.listed = listed;
         let stop = stop_on_signal();
         let summary = collect::collect(&mut workers, &options, &stop)?;

@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use ah_measure::Experiment;
 use ah_model::{Device, Error};
 use ah_types::Optimization;
 
@@ -41,8 +40,7 @@ pub(crate) trait Program: Sized {
 
 /// The lines of `list` about a worker.
 pub(crate) fn listing_of(worker: &Worker) -> String {
-    let Experiment { optimization, choices, device, .. } = &worker.experiment;
-    listing(optimization, Some(choices), Some(device))
+    listing(&worker.optimization, Some(&worker.description.choices), Some(&worker.device))
 }
 
 /// The lines of `list` about an optimization, without choices if it is not measured here.
@@ -57,7 +55,7 @@ pub(crate) fn listing(
     let Some(choices) = choices else { return head + "  not measured with this --backend\n" };
     let fallback = optimization.fallback_among(choices).unwrap_or("the best single choice");
     let number = count(choices.len() as u64, "choice");
-    let on = device.map(|device| format!(" on {device}"));
+    let on = device.map(|device| format!(" on {device}")).unwrap_or_default();
     let choices: String = choices.iter().map(|choice| format!("    {choice}\n")).collect();
-    format!("{head}  fallback: {fallback}\n  {number}{}:\n{choices}", on.unwrap_or_default())
+    format!("{head}  fallback: {fallback}\n  {number}{on}:\n{choices}")
 }

@@ -18,10 +18,9 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
     let contexts = if text.starts_with('{') { of_log } else { of_csv }(path, &text, &worker.schema)?;
     for (row, context) in &contexts {
         if let Err(reason) = worker.accepts(context) {
-            let expected = format!("a context that {} can measure here", worker.experiment.optimization.name);
+            let expected = format!("a context that {} can measure here", worker.optimization.name);
             let found = format!("{context}: {reason}");
-            let hint = "change it or take it out";
-            let fault = Fault::new(expected, found, hint).of_file(path);
+            let fault = Fault::new(expected, found, "change it or take it out").of_file(path);
             return Err(Fault { row: row.clone(), ..fault }.into());
         }
     }
@@ -64,9 +63,8 @@ fn of_csv(path: &Path, text: &str, schema: &Schema) -> Result<Vec<(Option<RowNum
             let number = ah_types::number(text).filter(|x| x.is_finite()).map(Value::Number);
             let value = if is_number { number } else { Some(Value::from(text)) };
             let value = value.ok_or_else(|| {
-                let expected = format!("a number for {name:?}");
-                let found = format!("{text:?}");
-                Fault::new(expected, found, "correct it").at_column(column).at(path, line.clone())
+                let fault = Fault::new(format!("a number for {name:?}"), format!("{text:?}"), "correct it");
+                fault.at_column(column).at(path, line.clone())
             })?;
             context.set(name, value);
         }

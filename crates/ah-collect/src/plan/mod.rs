@@ -65,7 +65,7 @@ pub(crate) struct Plan {
     /// The sequence ends before this position.
     end: u64,
     /// No input starts after this.
-    deadline: Option<Instant>,
+    pub deadline: Option<Instant>,
     schema: Schema,
     places: Mutex<Places>,
     /// The texts of the inputs that were compiled for; locked while a device compiles.
@@ -73,7 +73,7 @@ pub(crate) struct Plan {
 }
 
 /// What the devices of a run share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Places {
     next: u64,
     /// The number of inputs that may still be measured; one is taken with each place.
@@ -95,15 +95,13 @@ impl Plan {
     /// The plan of a run whose log holds the inputs of `earlier`.
     pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
-        let seen = HashSet::new();
-        let ahead = VecDeque::new();
         let listed = options.listed.as_ref().map(|contexts| contexts.len() as u64);
         Self {
             options: options.clone(),
             end: listed.or(options.draws).unwrap_or(u64::MAX),
             deadline: options.max_seconds.map(|t| Instant::now() + t),
             schema,
-            places: Mutex::new(Places { next: 0, left, seen, ahead, earlier }),
+            places: Mutex::new(Places { left, earlier, ..Places::default() }),
             compiled: Mutex::default(),
         }
     }

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use ah_measure::Experiment;
 use ah_measure::protocol::{Description, shorten};
-use ah_model::{Feature, this_cpu};
+use ah_model::Feature;
 use ah_types::{Optimization, TimingPolicy};
 use serde_json::json;
 
@@ -20,11 +19,11 @@ pub enum Named {
     Optimization(Box<Optimization>),
 }
 
-/// The experiment that is described.
+/// The optimization that is described.
 ///
 /// # Errors
 /// The first mistake: expected and found.
-pub(super) fn experiment(described: &Description, named: Named) -> Result<Experiment, String> {
+pub(super) fn optimization(described: &Description, named: Named) -> Result<Optimization, String> {
     check(described)?;
     check_timing(&described.timing)?;
     let mut optimization = match named {
@@ -34,14 +33,13 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
         }
         Named::ByWorker(name) => {
             let name = name.as_deref().or(described.name.as_deref());
-            optimization(described, name.ok_or("it has no name; give --name NAME")?)?
+            named_optimization(described, name.ok_or("it has no name; give --name NAME")?)?
         }
     };
     // What the optimization states wins over what the worker measured.
     let stated = std::mem::take(&mut optimization.feature_ms);
     optimization.feature_ms = described.feature_ms.clone().into_iter().chain(stated).collect();
-    let device = described.device.clone().unwrap_or_else(this_cpu);
-    Ok(Experiment::new(optimization, device, described.choices.clone(), described.timing))
+    Ok(optimization)
 }
 
 /// A field that differs between the descriptions of two processes of one worker. Times that it measures may differ.
@@ -97,7 +95,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The optimization that a worker describes, under this name.
-fn optimization(described: &Description, name: &str) -> Result<Optimization, String> {
+fn named_optimization(described: &Description, name: &str) -> Result<Optimization, String> {
     if described.features.is_empty() {
         return Err("expected at least one feature".to_owned());
     }

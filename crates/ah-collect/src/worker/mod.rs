@@ -19,19 +19,20 @@ use std::time::{Duration, Instant};
 
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Burst, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
-use ah_model::{ChoiceId, Context, Error, Schema};
-use ah_types::TimingPolicy;
+use ah_measure::{Bench, Burst, Cell, Failure, Measurement, Times, draws, measure_choices};
+use ah_model::{ChoiceId, Context, Device, Error, Schema, this_cpu};
+use ah_types::{Optimization, TimingPolicy};
 use serde_json::{Value, json};
 
 use crate::eligibility::Eligibility;
+use crate::progress::Progress;
 use crate::units::count;
 use process::{Fault, FaultKind, GRACE, Patience, Process};
 
 #[cfg(feature = "kernels")]
 pub use description::MOST_CHOICES;
 pub use description::{Named, check_choices, difference};
-pub use process::{OnWorking, command};
+pub use process::command;
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;
 
@@ -54,12 +55,14 @@ pub struct Worker {
     /// The wait before a worker that could not be started is started once more: its device may need a moment.
     pause: Duration,
     process: Option<Process>,
-    /// The decision, the device, the choices and how they are timed.
-    pub experiment: Experiment,
+    /// What it describes: the choices, how they are timed, and more.
+    pub description: Description,
+    /// The decision.
+    pub optimization: Optimization,
     /// The features of its inputs.
     pub schema: Schema,
-    /// The rest of what it describes.
-    pub description: Description,
+    /// The device that the choices run on.
+    pub device: Device,
     /// Where each choice can run.
     pub eligibility: Arc<Eligibility>,
     /// By choice: why it cannot run on the loaded input.
@@ -99,37 +102,31 @@ impl Attempts {
 }
 
 impl Worker {
-    /// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this
-    /// process.
+    /// Starts `command`, a program that speaks the protocol. If its standard error is a pipe, the last line says why it ended.
     ///
     /// # Errors
     /// It cannot be started, or describes something that cannot be measured.
-    pub fn start(
-        mut command: Command,
-        limit: Duration,
-        named: Named,
-        shows_errors: bool,
-    ) -> Result<Self, Error> {
-        let start = move || Process::start(&mut command, shows_errors);
+    pub fn start(mut command: Command, limit: Duration, named: Named) -> Result<Self, Error> {
+        let start = move || Process::start(&mut command);
         Self::over(Box::new(start), limit, Duration::from_secs(1), named)
     }
 
     fn over(mut start: Start, limit: Duration, pause: Duration, named: Named) -> Result<Self, Error> {
         let patience = Patience { limit, ..Patience::default() };
         let (process, description) = open(&mut start, &patience)?;
-        let experiment = description::experiment(&description, named).map_err(misdescribed)?;
-        let schema = experiment.optimization.schema()?;
-        draws::check(&description.inputs, &experiment.optimization)
-            .map_err(|e| misdescribed(format!("inputs{e}")))?;
-        let eligibility = Eligibility::new(&experiment.optimization, &schema, &experiment.choices)?;
+        let optimization = description::optimization(&description, named).map_err(misdescribed)?;
+        let schema = optimization.schema()?;
+        draws::check(&description.inputs, &optimization).map_err(|e| misdescribed(format!("inputs{e}")))?;
+        let eligibility = Eligibility::new(&optimization, &schema, &description.choices)?;
         Ok(Self {
             start,
             patience,
             pause,
             process: Some(process),
-            attempts: vec![Attempts::default(); experiment.choices.len()],
-            experiment,
+            attempts: vec![Attempts::default(); description.choices.len()],
+            optimization,
             schema,
+            device: description.device.clone().unwrap_or_else(this_cpu),
             description,
             eligibility: Arc::new(eligibility),
             refusals: Vec::new(),
@@ -139,9 +136,9 @@ impl Worker {
         })
     }
 
-    /// Begins a run: calls `on_working` with what the processes say that they work on, which extends their limits until `run_ends`.
-    pub fn begin_run(&mut self, on_working: OnWorking, run_ends: Option<Instant>) {
-        self.patience.on_working = Some(on_working);
+    /// Begins a run: what the processes say that they work on is shown, and extends their limits until `run_ends`.
+    pub fn begin_run(&mut self, progress: &Progress, run_ends: Option<Instant>) {
+        self.patience.progress = Some(progress.clone());
         self.patience.run_ends = run_ends;
         self.process.iter_mut().for_each(|process| process.patience = self.patience.clone());
     }
@@ -159,7 +156,7 @@ impl Worker {
     pub fn draw(&mut self, seed: Seed) -> Result<Context, Failure> {
         let inputs = &self.description.inputs;
         if !inputs.is_empty() || !self.can("draw") {
-            let drawn = draws::draw(&self.experiment.optimization, inputs, &mut seed.rng());
+            let drawn = draws::draw(&self.optimization, inputs, &mut seed.rng());
             return drawn.map_err(Failure::DeviceLost);
         }
         let answer = self.ask(Request::Draw { seed })?;
@@ -202,7 +199,7 @@ impl Worker {
         let prepare = Request::Prepare { context: context.into(), seed };
         self.ask(prepare.clone())?;
         self.input = Some(prepare);
-        let choices = self.experiment.choices.len();
+        let choices = self.description.choices.len();
         let mut measurement = measure_choices(self, choices, policy, seed);
         self.input = None;
         if let Err(failure) = self.release() {
@@ -287,7 +284,7 @@ impl Worker {
     }
 
     fn cell(&self, choice: ChoiceId, burst: Option<Burst>) -> WireCell {
-        WireCell { choice: self.experiment.choices[choice.index()].clone(), burst }
+        WireCell { choice: self.description.choices[choice.index()].clone(), burst }
     }
 
     /// Asks about a batch of cells; returns the times of each, none for a check. Of a batch in which the process failed, the
@@ -325,7 +322,7 @@ impl Worker {
             self.replace().err().or(is_known.then(|| fault.into()))
         });
         if let ([cell], Some(Failure::Failed(reason))) = (cells, &failure)
-            && let Some(at) = self.experiment.choices.iter().position(|choice| *choice == cell.choice)
+            && let Some(at) = self.description.choices.iter().position(|choice| *choice == cell.choice)
         {
             self.attempts[at].faults += 1;
             self.attempts[at].reason.clone_from(reason);

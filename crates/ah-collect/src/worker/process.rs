@@ -13,6 +13,7 @@ use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 use ah_measure::{Failure, lock};
 
 use crate::process_group::{ProcessGroup, Tail, last_line};
+use crate::progress::Progress;
 
 /// The most bytes of a line.
 const MOST_BYTES: usize = 4 << 20;
@@ -65,9 +66,6 @@ impl From<Fault> for Failure {
     }
 }
 
-/// Is told what a worker works on during a long request; an empty text only says that it is alive.
-pub type OnWorking = Arc<dyn Fn(&str) + Send + Sync>;
-
 /// How long to wait for a worker.
 #[derive(Clone, Default)]
 pub(super) struct Patience {
@@ -75,7 +73,8 @@ pub(super) struct Patience {
     pub limit: Duration,
     /// When the run ends: from then on, signs of life extend no limit.
     pub run_ends: Option<Instant>,
-    pub on_working: Option<OnWorking>,
+    /// Shows what the worker works on.
+    pub progress: Option<Progress>,
 }
 
 /// A worker process.
@@ -94,10 +93,9 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a process. With `shows_errors`, its standard error is that of this process.
-    pub(super) fn start(command: &mut Command, shows_errors: bool) -> Result<Self, String> {
+    /// Starts a process. Its standard error is that of this process, unless the command has a pipe for it.
+    pub(super) fn start(command: &mut Command) -> Result<Self, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(if shows_errors { Stdio::inherit() } else { Stdio::piped() });
         let mut group = ProcessGroup::start(command).map_err(|e| {
             format!("cannot start a worker process, {}: {e}", command.get_program().display())
         })?;
@@ -199,8 +197,8 @@ impl Process {
                 );
                 return Err(Fault { reason, kind: FaultKind::Endless });
             }
-            if let Some(on_working) = &self.patience.on_working {
-                on_working(&shorten(text));
+            if let Some(progress) = &self.patience.progress {
+                progress.working(&shorten(text));
             }
         }
     }
@@ -246,12 +244,7 @@ fn read(output: impl Read, send: &mpsc::SyncSender<Result<String, String>>, prin
     let mut line = Vec::new();
     // Whether the rest of a long line is passed over.
     let mut is_rest = false;
-    loop {
-        line.clear();
-        match reader.by_ref().take(MOST_BYTES as u64).read_until(b'\n', &mut line) {
-            Ok(1..) => {}
-            _ => return,
-        }
+    while let Ok(1..) = reader.by_ref().take(MOST_BYTES as u64).read_until(b'\n', &mut line) {
         let is_whole = line.ends_with(b"\n");
         let was_rest = std::mem::replace(&mut is_rest, !is_whole);
         let is_answer = line.starts_with(b"{") && !was_rest;
@@ -269,5 +262,6 @@ fn read(output: impl Read, send: &mpsc::SyncSender<Result<String, String>>, prin
         if sent.is_err() {
             return;
         }
+        line.clear();
     }
 }

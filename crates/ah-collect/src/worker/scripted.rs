@@ -24,7 +24,7 @@ pub fn measure_scripted(outputs: impl Iterator<Item = Vec<u8>>) -> Result<Measur
     let worker =
         Worker::over(Box::new(start), Duration::from_secs(20), Duration::ZERO, Named::ByWorker(None));
     let mut worker = worker.map_err(|e| e.to_string())?;
-    let policy = worker.experiment.timing;
+    let policy = worker.description.timing;
     let context = worker.draw(Seed(0, 0)).map_err(|failure| failure.to_string())?;
     worker.accepts(&context)?;
     worker.measure(&context, Seed(0, 0), &policy).map_err(|failure| failure.to_string())

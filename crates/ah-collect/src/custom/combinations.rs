@@ -1,8 +1,13 @@
 //! Combinations of parameters: each is a choice of a command or of a CUDA kernel.
 
+use std::collections::BTreeMap;
+
 use ah_model::FieldValue;
 
 use crate::worker::MOST_CHOICES;
+
+/// The values of each parameter, by name.
+pub(super) type Parameters = BTreeMap<String, Vec<FieldValue>>;
 
 /// Every combination of a value for each name.
 ///

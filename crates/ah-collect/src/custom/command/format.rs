@@ -8,7 +8,7 @@ use ah_model::hash::fnv1a;
 use ah_types::Optimization;
 use serde::Deserialize;
 
-use crate::custom::combinations::{combinations, is_identifier};
+use crate::custom::combinations::{Parameters, combinations, is_identifier};
 use crate::worker::check_choices;
 
 /// The table as written. Each command is a script for `sh -eu`.
@@ -27,7 +27,7 @@ pub(in crate::custom) struct CommandsTable {
     choices: BTreeMap<String, String>,
     /// The values of each parameter. A choice that uses parameters becomes one choice for each of their combinations.
     #[serde(default)]
-    parameters: BTreeMap<String, Vec<FieldValue>>,
+    parameters: Parameters,
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
     pub(super) inputs: Inputs,

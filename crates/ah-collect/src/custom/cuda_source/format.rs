@@ -1,14 +1,13 @@
 //! The table `[cuda]` of an optimization's TOML file, as written.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ah_kernels::cuda::source::Fill;
+use ah_measure::draws::Inputs;
 use serde::Deserialize;
 use serde_json::Value;
 
-use ah_measure::draws::Inputs;
-use ah_model::FieldValue;
+use crate::custom::combinations::Parameters;
 
 /// The table.
 #[derive(Debug, Deserialize)]
@@ -26,7 +25,7 @@ pub(in crate::custom) struct CudaTable {
     pub(super) shared_memory: Option<Value>,
     /// The values of each compile-time parameter, a macro of the source. Each combination that the
     /// constraints allow is a choice.
-    pub(super) parameters: BTreeMap<String, Vec<FieldValue>>,
+    pub(super) parameters: Parameters,
     /// Conditions that a choice must meet; one that names features is checked on each input.
     #[serde(default)]
     pub(super) constraints: Vec<String>,

@@ -44,10 +44,8 @@ impl LaunchExpressions {
             }
             Ok::<_, String>(sizes)
         };
-        let shared_memory = self.shared_memory.whole(row, 0, 1 << 30)?;
-        let blocks = sizes(&self.grid)?;
-        let threads = sizes(&self.block)?;
-        let grid = Grid { blocks, threads, shared_memory: small(shared_memory) };
+        let shared_memory = small(self.shared_memory.whole(row, 0, 1 << 30)?);
+        let grid = Grid { blocks: sizes(&self.grid)?, threads: sizes(&self.block)?, shared_memory };
         Ok(LaunchPlan { kernel: self.kernel.clone(), defines: defines.to_vec(), grid })
     }
 }
@@ -84,10 +82,10 @@ impl Arguments {
                     {
                         return Err(key("fill: expected from to be at most to"));
                     }
-                    let name = name.clone();
-                    let is_output = table.output;
                     let length = NumberExpression::new(&key("length"), length, features)?;
-                    buffers.push((BufferPlan { name, element, length: 0, fill, is_output }, length));
+                    let is_output = table.output;
+                    let plan = BufferPlan { name: name.clone(), element, length: 0, fill, is_output };
+                    buffers.push((plan, length));
                 }
                 (None, Some(value)) if table.fill.is_none() && !table.output => {
                     if !Element::SCALARS.contains(&element) {

@@ -1,10 +1,8 @@
 //! The parameters of a kernel: macros of its source. Each combination of their values is a choice.
 
-use std::collections::BTreeMap;
-
 use ah_model::{Feature, FieldValue, Precondition, Schema, Value};
 
-use crate::custom::combinations::{combinations, is_identifier};
+use crate::custom::combinations::{Parameters, combinations, is_identifier};
 use crate::worker::check_choices;
 
 /// One configuration of the kernel.
@@ -17,10 +15,7 @@ pub(super) struct CudaChoice {
 }
 
 /// The features, followed by the parameters.
-pub(super) fn extend(
-    features: &Schema,
-    parameters: &BTreeMap<String, Vec<FieldValue>>,
-) -> Result<Schema, String> {
+pub(super) fn extend(features: &Schema, parameters: &Parameters) -> Result<Schema, String> {
     let mut all = features.clone();
     for (name, values) in parameters {
         let wrong = |message: String| format!("cuda.parameters.{name}: {message}");
@@ -46,7 +41,7 @@ fn parameter(value: &FieldValue) -> Value {
 
 /// Every combination of the parameters that these conditions allow.
 pub(super) fn choices(
-    parameters: &BTreeMap<String, Vec<FieldValue>>,
+    parameters: &Parameters,
     features: &Schema,
     conditions: &[Precondition],
 ) -> Result<Vec<CudaChoice>, String> {
@@ -63,9 +58,8 @@ pub(super) fn choices(
         }
         // A value in a choice's name ends at the first underscore.
         let plain = |value: &Value| value.to_string().replace(['_', '='], "-");
-        let parts: Vec<String> =
-            combination.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
-        let name = parts.join("_");
+        let parts = combination.iter().map(|(name, value)| format!("{name}={}", plain(value)));
+        let name = parts.collect::<Vec<_>>().join("_");
         let defines = combination.iter().map(|(name, value)| format!("{name}={value}")).collect();
         choices.push(CudaChoice { name, values, defines });
     }

@@ -64,12 +64,9 @@ impl ProductRunner {
     }
 
     fn run(&mut self, Input { a, b, c, .. }: &mut Input, choice: ChoiceId) {
-        let a = a.view();
-        let b = b.view();
-        let c = c.view_mut();
         match self.choices[choice.index()] {
-            Some(library) => library.run(a, b, c),
-            None => pad_mm::run(a, b, c, &mut self.memory),
+            Some(library) => library.run(a.view(), b.view(), c.view_mut()),
+            None => pad_mm::run(a.view(), b.view(), c.view_mut(), &mut self.memory),
         }
     }
 
@@ -162,14 +159,13 @@ impl BenchmarkRunner for ProductRunner {
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let layouts = self.shape(context).map_err(Failure::skipped)?;
+        let [a, b] = self.shape(context).map_err(Failure::skipped)?;
         let mut operand = |(shape, strides): Layouts| {
             let numbers = (0..elements(shape)?).map(|_| rng.random_range(-1.0..1.0)).collect();
             Array2::from_shape_vec(shape.strides(strides), numbers).map_err(Failure::failed)
         };
-        let [a, b] = layouts.map(&mut operand);
-        let a = a?;
-        let b = b?;
+        let a = operand(a)?;
+        let b = operand(b)?;
         elements((a.nrows(), b.ncols()))?;
         let c = Array2::zeros((a.nrows(), b.ncols()));
         // In f64.

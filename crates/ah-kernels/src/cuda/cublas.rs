@@ -47,17 +47,8 @@ impl Cublas {
                 sys::cublasOperation_t::CUBLAS_OP_N
             }
         };
-        let m = int(p.a.rows);
-        let k = int(p.a.columns);
-        let n = int(p.b.columns);
-        let lda = int(p.a.leading());
-        let ldb = int(p.b.leading());
-        let ldc = int(p.c.leading());
         let one = 1_f32;
         let zero = 0_f32;
-        let a = p.a.buffer.address;
-        let b = p.b.buffer.address;
-        let c = p.c.buffer.address;
         let mode = if p.tf32 {
             sys::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH
         } else {
@@ -72,20 +63,20 @@ impl Cublas {
                 handle,
                 op(&p.b),
                 op(&p.a),
-                n,
-                m,
-                k,
+                int(p.b.columns),
+                int(p.a.rows),
+                int(p.a.columns),
                 (&raw const one).cast(),
-                b as *const c_void,
+                p.b.buffer.address as *const c_void,
                 kind,
-                ldb,
-                a as *const c_void,
+                int(p.b.leading()),
+                p.a.buffer.address as *const c_void,
                 kind,
-                lda,
+                int(p.a.leading()),
                 (&raw const zero).cast(),
-                c as *mut c_void,
+                p.c.buffer.address as *mut c_void,
                 kind,
-                ldc,
+                int(p.c.leading()),
                 sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
                 sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT_TENSOR_OP,
             )

@@ -132,12 +132,8 @@ impl Operation for MixedMmOperation {
         Ok(())
     }
 
-    fn method(
-        &self,
-        gpu: &Gpu,
-        Input { product, .. }: &Input,
-        choice: usize,
-    ) -> Result<Self::Method, Failure> {
+    fn method(&self, gpu: &Gpu, input: &Input, choice: usize) -> Result<Self::Method, Failure> {
+        let product = &input.product;
         let Some(index) = choice.checked_sub(1) else { return Ok(None) };
         let ours = MixedMm::ALL[index];
         let launch = ours.launch(product, &gpu.identity)?;

@@ -75,12 +75,8 @@ impl Operands {
 
     /// Fills the operands of a product with random numbers, and computes sampled elements of it in float64. With TF32, a
     /// kernel may round the operands.
-    pub(crate) fn product(
-        &self,
-        gpu: &Gpu,
-        Product { a, b, tf32, .. }: &Product,
-        seed: u64,
-    ) -> Result<ProductReference, CudaError> {
+    pub(crate) fn product(&self, gpu: &Gpu, p: &Product, seed: u64) -> Result<ProductReference, CudaError> {
+        let Product { a, b, tf32, .. } = p;
         let deviation = deviation(a.element, b.element);
         self.randomize(gpu, a, deviation, seed)?;
         self.randomize(gpu, b, 1.0, seed ^ 1)?;

@@ -47,24 +47,18 @@ struct PaddingKernels {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     matrix: Matrix,
-    /// The padded matrix, row-major; the matrix itself if it needs no padding.
-    padded: Matrix,
+    /// The padded matrix, row-major; `None` if the operand needs no padding.
+    padded: Option<Matrix>,
     /// Whether the producer of the matrix has padded it. If so, `pad` only writes the zeros again.
     prepadded: bool,
-}
-
-impl Side {
-    fn needs_padding(&self) -> bool {
-        (self.matrix.rows, self.matrix.columns) != (self.padded.rows, self.padded.columns)
-    }
 }
 
 /// Both operands of an input.
 fn sides(Input { context, product, further, .. }: &Input) -> [Side; 2] {
     let side = |matrix: Matrix, padded: Matrix, prepadded| {
-        let fits = (padded.rows, padded.columns) == (matrix.rows, matrix.columns);
+        let needs_padding = (matrix.rows, matrix.columns) != (padded.rows, padded.columns);
         let prepadded = context.category(prepadded) == Some("True");
-        Side { matrix, padded: if fits { matrix } else { padded }, prepadded }
+        Side { matrix, padded: needs_padding.then_some(padded), prepadded }
     };
     [side(product.a, further[0], "prepadded_mat1"), side(product.b, further[1], "prepadded_mat2")]
 }
@@ -95,15 +89,15 @@ impl PadMmOperation {
     }
 
     fn pad(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
-        if !side.needs_padding() {
-            return Ok(());
+        match (&side.padded, side.prepadded) {
+            (None, _) => Ok(()),
+            (Some(padded), true) => self.write_zeros(gpu, &side.matrix, padded),
+            (Some(padded), false) => self.pad_whole(gpu, &side.matrix, padded),
         }
-        if side.prepadded { self.write_zeros(gpu, side) } else { self.pad_whole(gpu, side) }
     }
 
     /// Copies an operand into a new matrix of zeros, as `aten.constant_pad_nd` does.
-    fn pad_whole(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
-        let Side { matrix, padded, .. } = side;
+    fn pad_whole(&self, gpu: &Gpu, matrix: &Matrix, padded: &Matrix) -> Result<(), CudaError> {
         gpu.fill(Buffer { bytes: padded.bytes(), ..padded.buffer }, 0)?;
         let args = [
             Arg::Buffer(matrix.buffer),
@@ -120,8 +114,7 @@ impl PadMmOperation {
 
     /// Writes the zeros of a prepadded matrix, as PyTorch's `write_pad` does: `x[-rows:, -columns:].fill_(0)`, where
     /// a length of 0 means all rows or all columns.
-    fn write_zeros(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
-        let Side { matrix, padded, .. } = side;
+    fn write_zeros(&self, gpu: &Gpu, matrix: &Matrix, padded: &Matrix) -> Result<(), CudaError> {
         let part = |whole: usize, of: usize| if whole == of { whole } else { whole - of };
         let rows = part(padded.rows, matrix.rows);
         let columns = part(padded.columns, matrix.columns);
@@ -185,8 +178,8 @@ impl Operation for PadMmOperation {
 
     fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError> {
         for side in sides(input) {
-            if side.prepadded && side.needs_padding() {
-                self.pad_whole(gpu, &side)?;
+            if let (Some(padded), true) = (&side.padded, side.prepadded) {
+                self.pad_whole(gpu, &side.matrix, padded)?;
             }
         }
         gpu.wait()
@@ -200,7 +193,8 @@ impl Operation for PadMmOperation {
         let Some([a, b]) = method else { return self.cublas.product(&input.product) };
         self.pad(gpu, a)?;
         self.pad(gpu, b)?;
-        self.cublas.product(&Product { a: a.padded, b: b.padded, c: input.further[2], ..input.product })
+        let [a, b] = [a, b].map(|side| side.padded.unwrap_or(side.matrix));
+        self.cublas.product(&Product { a, b, c: input.further[2], ..input.product })
     }
 
     /// The product without padding.

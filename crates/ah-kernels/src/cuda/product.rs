@@ -59,13 +59,8 @@ impl Product {
     }
 
     /// A product of dense matrices without memory; a transposed one has contiguous columns.
-    pub(crate) fn dense(
-        [m, k, n]: [u64; 3],
-        transposed: [bool; 2],
-        [a, b]: [Element; 2],
-        tf32: bool,
-    ) -> Self {
-        let [m, k, n] = [m, k, n].map(|size| size as usize);
+    pub(crate) fn dense(sizes: [u64; 3], transposed: [bool; 2], [a, b]: [Element; 2], tf32: bool) -> Self {
+        let [m, k, n] = sizes.map(|size| size as usize);
         let matrix =
             |element, size, transposed| Matrix::new(element, size, features::dense(transposed, size));
         Self::new(matrix(a, (m, k), transposed[0]), matrix(b, (k, n), transposed[1]), tf32)

@@ -134,7 +134,7 @@ struct UserRunner {
 }
 
 /// A loaded input.
-struct UserInput {
+struct Input {
     plan: InputPlan,
     buffers: Vec<Buffer>,
     /// By buffer: the reference's output.
@@ -164,7 +164,7 @@ impl UserRunner {
     }
 
     /// Fills the buffers and runs a kernel once. The kernel before it may also have changed a buffer that it should only read.
-    fn run(&self, input: &UserInput, launch: &LaunchPlan) -> Result<(), CudaError> {
+    fn run(&self, input: &Input, launch: &LaunchPlan) -> Result<(), CudaError> {
         let kernel = self.kernel(launch)?;
         for index in 0..input.buffers.len() {
             self.fill(input, index)?;
@@ -173,7 +173,7 @@ impl UserRunner {
         self.gpu.wait()
     }
 
-    fn run_reference(&self, input: &UserInput) -> Result<(), Failure> {
+    fn run_reference(&self, input: &Input) -> Result<(), Failure> {
         let launch = &input.plan.reference;
         self.run(input, launch).map_err(|error| match Failure::from(error) {
             Failure::Failed(reason) => Failure::Failed(format!("the reference {}: {reason}", launch.kernel)),
@@ -192,7 +192,7 @@ impl UserRunner {
     }
 
     /// Fills the buffer of this index by the plan.
-    fn fill(&self, input: &UserInput, index: usize) -> Result<(), CudaError> {
+    fn fill(&self, input: &Input, index: usize) -> Result<(), CudaError> {
         let buffer = input.buffers[index];
         let plan = &input.plan.buffers[index];
         let Some((how, a, b)) = plan.fill.operands() else { return self.gpu.fill(buffer, 0xff) };
@@ -209,7 +209,7 @@ impl UserRunner {
     }
 
     /// Compares an output with the reference's.
-    fn compare(&self, input: &UserInput, index: usize, expected: Buffer) -> Result<(), Failure> {
+    fn compare(&self, input: &Input, index: usize, expected: Buffer) -> Result<(), Failure> {
         let plan = &input.plan.buffers[index];
         self.gpu.fill(self.found.buffer, 0)?;
         let args = [
@@ -245,7 +245,7 @@ fn bytes(buffer: &BufferPlan) -> Result<usize, Failure> {
 }
 
 impl BenchmarkRunner for UserRunner {
-    type Input = UserInput;
+    type Input = Input;
 
     fn experiment(&self) -> &Experiment {
         &self.experiment
@@ -262,7 +262,7 @@ impl BenchmarkRunner for UserRunner {
     }
 
     /// Fills the buffers and runs the reference.
-    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<UserInput, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let plan = (self.plan)(context).map_err(Failure::skipped)?;
         let seed = rng.random();
         let sizes = plan.buffers.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
@@ -278,12 +278,12 @@ impl BenchmarkRunner for UserRunner {
                 .ok_or_else(|| Failure::skipped(format!("{x} is no value of the type {}", ty.name()))),
         };
         let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
-        let input = UserInput { plan, buffers, expected, arguments, seed };
+        let input = Input { plan, buffers, expected, arguments, seed };
         self.run_reference(&input)?;
         Ok(input)
     }
 
-    fn check(&mut self, input: &mut UserInput, choice: ChoiceId) -> Result<(), Failure> {
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.run(input, input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?)?;
         for (index, expected) in input.expected.iter().enumerate() {
             if let Some(expected) = expected {
@@ -293,12 +293,7 @@ impl BenchmarkRunner for UserRunner {
         Ok(())
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut UserInput,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Times, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         self.gpu.clock.time(burst, || self.gpu.launch(&kernel, launch.grid, &input.arguments))

@@ -28,7 +28,7 @@ pub(crate) struct Race<'p> {
 }
 
 /// A choice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
     /// In milliseconds, in the order in which they were taken.
     pub(crate) samples: Vec<f64>,
@@ -48,15 +48,8 @@ pub(crate) struct Lane {
 impl<'p> Race<'p> {
     /// A race of `choices` choices on the input of this seed.
     pub(crate) fn new(policy: &'p TimingPolicy, choices: usize, seed: Seed) -> Self {
-        let lane = Lane {
-            samples: Vec::new(),
-            failure: None,
-            runs: 1,
-            burst: policy.burst.max(1),
-            median: f64::INFINITY,
-            spent_ms: 0.0,
-            is_running: true,
-        };
+        let burst = policy.burst.max(1);
+        let lane = Lane { runs: 1, burst, median: f64::INFINITY, is_running: true, ..Lane::default() };
         let order = (0..).map(ChoiceId).take(choices).collect();
         // Not the stream that the input was drawn from.
         let shuffle = Seed(!seed.0, seed.1).rng();

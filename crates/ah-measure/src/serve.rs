@@ -69,7 +69,10 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The message of the last panic, kept for the collector instead of printed.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// The answers to one request.
+/// The answer to a request, or to one of its cells.
+type Answer = Result<Value, Failure>;
+
+/// The answers to one request, until they are sent.
 struct Answers {
     id: u64,
     text: String,
@@ -77,7 +80,7 @@ struct Answers {
 }
 
 impl Answers {
-    fn add(&mut self, cell: usize, answer: Result<Value, Failure>) -> io::Result<()> {
+    fn add(&mut self, cell: usize, answer: Answer) -> io::Result<()> {
         let mut answer = answer.unwrap_or_else(|failure| json!(failure));
         answer["id"] = json!(self.id);
         answer["cell"] = json!(cell);
@@ -104,11 +107,7 @@ fn write(text: &str) -> io::Result<()> {
 fn requests() -> io::Result<mpsc::Receiver<String>> {
     let (send, lines) = mpsc::channel();
     thread::Builder::new().spawn(move || {
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
-            if send.send(line).is_err() {
-                break;
-            }
-        }
+        let _ = io::stdin().lock().lines().map_while(Result::ok).try_for_each(|line| send.send(line));
         std::process::exit(0);
     })?;
     Ok(lines)
@@ -161,7 +160,7 @@ impl<R: BenchmarkRunner> Session<R> {
         &mut self,
         cells: &[WireCell],
         out: &mut Answers,
-        run: impl Fn(&mut R, &mut R::Input, ChoiceId, Burst) -> Result<Value, Failure>,
+        run: impl Fn(&mut R, &mut R::Input, ChoiceId, Burst) -> Answer,
     ) -> io::Result<()> {
         for (at, WireCell { choice, burst }) in cells.iter().enumerate() {
             let known = self.runner.experiment().choices.iter().position(|known| known == choice);
@@ -186,11 +185,7 @@ impl<R: BenchmarkRunner> Session<R> {
 
     /// The result of a choice. A panic is a failure of the choice, and the process goes on; but if another choice
     /// panicked in it before, what that left behind may be the cause of a failure, so a new process decides.
-    fn judge(
-        &mut self,
-        choice: ChoiceId,
-        result: thread::Result<Result<Value, Failure>>,
-    ) -> Result<Value, Failure> {
+    fn judge(&mut self, choice: ChoiceId, result: thread::Result<Answer>) -> Answer {
         let before = self.panicked;
         let result = result.unwrap_or_else(|panic| {
             if !self.runner.survives_panics() {

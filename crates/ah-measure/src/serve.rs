@@ -10,7 +10,6 @@ use ah_model::{ChoiceId, Context, Schema};
 use ah_types::Failure;
 use serde_json::{Value, json};
 
-use crate::bench::Burst;
 use crate::measure::are_times;
 use crate::protocol::{Description, Numbered, Request, WireCell, WireContext};
 use crate::runner::BenchmarkRunner;
@@ -126,16 +125,7 @@ impl<R: BenchmarkRunner> Session<R> {
     /// Adds an answer for each cell, or the one answer.
     fn answer(&mut self, request: Request, out: &mut Answers) -> io::Result<()> {
         let answer = match request {
-            Request::Check { cells } => {
-                return self
-                    .cells(&cells, out, |runner, input, choice, _| runner.check(input, choice).map(done));
-            }
-            Request::Time { cells } => {
-                return self.cells(&cells, out, |runner, input, choice, burst| {
-                    // JSON has no NaN.
-                    Ok(json!({ "ms": are_times(runner.run_benchmark(input, choice, burst)?)? }))
-                });
-            }
+            Request::Check { cells } | Request::Time { cells } => return self.answer_cells(&cells, out),
             Request::Describe { .. } => Ok(json!(Description::of(self.runner.experiment()))),
             Request::Draw { seed } => {
                 Ok(json!({ "context": WireContext::from(&self.runner.draw(&mut seed.rng())) }))
@@ -156,22 +146,24 @@ impl<R: BenchmarkRunner> Session<R> {
         out.add(0, answer)
     }
 
-    fn cells(
-        &mut self,
-        cells: &[WireCell],
-        out: &mut Answers,
-        run: impl Fn(&mut R, &mut R::Input, ChoiceId, Burst) -> Answer,
-    ) -> io::Result<()> {
+    /// Times each cell that has a burst, and checks the others.
+    fn answer_cells(&mut self, cells: &[WireCell], out: &mut Answers) -> io::Result<()> {
         for (at, WireCell { choice, burst }) in cells.iter().enumerate() {
             let known = self.runner.experiment().choices.iter().position(|known| known == choice);
-            let answer = match (known.and_then(|id| u32::try_from(id).ok()), &mut self.input) {
+            let id = known.and_then(|at| u32::try_from(at).ok()).map(ChoiceId);
+            let answer = match (id, &mut self.input) {
                 (None, _) => Err(Failure::failed(format!("{choice:?} is none of the choices"))),
                 (_, None) => Err(Failure::failed("no input is prepared")),
                 (Some(id), Some(input)) => {
-                    let burst = burst.unwrap_or(Burst { samples: 1, runs: 1, cold: false });
-                    let result =
-                        catch_unwind(AssertUnwindSafe(|| run(&mut self.runner, input, ChoiceId(id), burst)));
-                    self.judge(ChoiceId(id), result)
+                    let run = || match *burst {
+                        None => self.runner.check(input, id).map(done),
+                        // JSON has no NaN.
+                        Some(burst) => {
+                            Ok(json!({ "ms": are_times(self.runner.run_benchmark(input, id, burst)?)? }))
+                        }
+                    };
+                    let result = catch_unwind(AssertUnwindSafe(run));
+                    self.judge(id, result)
                 }
             };
             let is_lost = matches!(answer, Err(Failure::DeviceLost(_)));
@@ -245,7 +237,7 @@ mod tests {
     use ah_types::{Optimization, TimingPolicy};
 
     use super::*;
-    use crate::{Experiment, Times};
+    use crate::{Burst, Experiment, Times};
 
     struct Unruly {
         experiment: Experiment,

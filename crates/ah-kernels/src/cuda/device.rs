@@ -166,7 +166,6 @@ impl Gpu {
         let loaded = self.loaded.borrow();
         let known = |source, defines: &[String]| loaded.keys().any(|(s, _, d)| *s == source && d == defines);
         let new: Vec<_> = kernels.into_iter().filter(|(source, defines)| !known(*source, defines)).collect();
-        drop(loaded);
         let compiler = &self.compiler;
         new.par_iter().for_each(|(source, defines)| _ = compiler.compile(*source, defines));
     }

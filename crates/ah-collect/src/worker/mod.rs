@@ -94,9 +94,8 @@ impl Attempts {
         let Self { inputs, faults, reason } = self;
         (*faults >= MOST_FAULTS && 2 * faults > *inputs).then(|| {
             let all = count(u64::from(*inputs), "input");
-            Failure::failed(format!(
-                "not tried: it ended the worker process on {faults} of {all}, the last time: {reason}"
-            ))
+            let why = format!("it ended the worker process on {faults} of {all}, the last time: {reason}");
+            Failure::Failed(format!("not tried: {why}"))
         })
     }
 }
@@ -173,7 +172,7 @@ impl Worker {
             return Ok(());
         }
         let answer = self.ask(Request::Accept { context: context.into() });
-        answer.map(|_| ()).map_err(|failure| failure.reason().to_owned())
+        answer.map(drop).map_err(|failure| failure.reason().to_owned())
     }
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
@@ -221,10 +220,8 @@ impl Worker {
         let can = self.can("release");
         let Some(process) = self.process.as_mut().filter(|_| can) else { return Ok(()) };
         match process.ask(Request::Release) {
-            Ok(answer) => match answer.failure() {
-                Some(lost @ Failure::DeviceLost(_)) => Err(lost),
-                _ => Ok(()),
-            },
+            Ok(_) => Ok(()),
+            Err(Fault { reason, kind: FaultKind::Lost }) => Err(Failure::DeviceLost(reason)),
             Err(_) => self.replace(),
         }
     }
@@ -244,16 +241,10 @@ impl Worker {
 
     /// Asks one question. A fault is a failure, and the process is replaced.
     fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
-        let failure = match self.process()?.ask(request) {
-            Ok(answer) => match answer.failure() {
-                None => return Ok(answer),
-                Some(Failure::DeviceLost(reason)) => Failure::Failed(reason),
-                Some(failure) => return Err(failure),
-            },
-            Err(fault) => fault.into(),
-        };
-        self.replace()?;
-        Err(failure)
+        self.process()?.ask(request).unwrap_or_else(|fault| {
+            self.replace()?;
+            Err(fault.into())
+        })
     }
 
     /// Ends the process, starts another one and makes the current input. Nothing is blamed on a choice before this
@@ -267,7 +258,7 @@ impl Worker {
         if self.process().is_err() {
             thread::sleep(self.pause);
         }
-        let replaced = self.process().map(|_| ()).and_then(|()| self.prepare_again());
+        let replaced = self.process().map(drop).and_then(|()| self.prepare_again());
         self.first_requests = 2;
         self.interruption += start.elapsed();
         replaced
@@ -315,7 +306,7 @@ impl Worker {
         self.first_requests = self.first_requests.saturating_sub(1);
         let failure = fault.and_then(|fault| {
             let is_known = match fault.kind {
-                FaultKind::Broken => last,
+                FaultKind::Broken | FaultKind::Lost => last,
                 FaultKind::Silent => last || cells.len() == 1,
                 FaultKind::Endless => true,
             };
@@ -360,9 +351,8 @@ impl Worker {
 }
 
 /// The answer of a process. A fault is [`Failure::DeviceLost`].
-fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
-    let answer = answer.map_err(|fault| Failure::DeviceLost(fault.reason))?;
-    answer.failure().map_or(Ok(answer), Err)
+fn answered(answer: Result<Result<Answer, Failure>, Fault>) -> Result<Answer, Failure> {
+    answer.unwrap_or_else(|fault| Err(Failure::DeviceLost(fault.reason)))
 }
 
 /// The error of a worker whose description has a mistake.

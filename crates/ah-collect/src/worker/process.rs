@@ -47,6 +47,8 @@ pub(super) struct Fault {
 pub(super) enum FaultKind {
     /// Dead, or its answer is none.
     Broken,
+    /// It answers that it can no longer use its device.
+    Lost,
     /// Nothing came within the limit.
     Silent,
     /// It gave signs of life, and no answer within many limits.
@@ -128,14 +130,14 @@ impl Process {
         Ok(Self { group: None, requests, answers, printed, errors: None, patience, last_id: 0 })
     }
 
-    /// Sends a request and returns the one answer to it.
-    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, Fault> {
+    /// Sends a request and returns the one answer to it, or the reason in its place.
+    pub(super) fn ask(&mut self, request: Request) -> Result<Result<Answer, Failure>, Fault> {
         self.send(request)?;
-        self.receive()
+        let answer = self.receive()?;
+        Ok(answer.failure().map_or(Ok(answer), Err))
     }
 
-    /// Sends a request about cells, and receives an answer to each. After a fault, or an answer that says that the device is
-    /// lost, the answers so far are there.
+    /// Sends a request about cells, and receives an answer to each. After a fault, the answers so far are there.
     pub(super) fn ask_cells(
         &mut self,
         request: Request,
@@ -144,9 +146,6 @@ impl Process {
         self.send(request)?;
         for _ in 0..answers.len() {
             let answer = self.receive()?;
-            if let Some(Failure::DeviceLost(reason)) = answer.failure() {
-                return Err(reason.into());
-            }
             match answer.cell.and_then(|cell| answers.get_mut(cell)) {
                 Some(cell @ None) => *cell = Some(answer),
                 Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown()).into()),
@@ -165,7 +164,7 @@ impl Process {
         Ok(())
     }
 
-    /// The next answer to the last request.
+    /// The next answer to the last request. A lost device is a fault.
     fn receive(&mut self) -> Result<Answer, Fault> {
         let start = Instant::now();
         let limit = self.patience.limit;
@@ -184,6 +183,9 @@ impl Process {
             if answer.id != Some(expected) {
                 let found = answer.id.map_or_else(|| "none".to_owned(), |id| id.to_string());
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
+            }
+            if let Some(Failure::DeviceLost(reason)) = answer.failure() {
+                return Err(Fault { reason, kind: FaultKind::Lost });
             }
             let Some(text) = &answer.working else { return Ok(answer) };
             let run_ended = self.patience.run_ends.is_some_and(|end| Instant::now() >= end);

@@ -86,15 +86,11 @@ impl Appender {
         Ok(shown)
     }
 
-    fn append_outcomes(
-        &mut self,
-        planned: &PlannedInput,
-        measurement: &Measurement,
-    ) -> Result<String, Error> {
+    fn append_outcomes(&mut self, planned: &PlannedInput, measured: &Measurement) -> Result<String, Error> {
         let refusals = self.eligibility.refusals(&planned.context).unwrap_or_default();
         let mut rows = Vec::new();
         let mut failures = Vec::new();
-        for (at, (choice, outcome)) in self.choices.iter().zip(&measurement.outcomes).enumerate() {
+        for (at, (choice, outcome)) in self.choices.iter().zip(&measured.outcomes).enumerate() {
             // If an earlier run left an input incomplete, only its missing rows are appended.
             if planned.rows.as_ref().is_some_and(|has_row| has_row[at]) {
                 continue;
@@ -112,7 +108,7 @@ impl Appender {
             }
         }
         let mut records = OutcomeRecord::of_choices(&planned.text, failures);
-        if planned.rows.is_none() && measurement.is_skipped() {
+        if planned.rows.is_none() && measured.is_skipped() {
             // Only this record shows a resumed run that the input was tried.
             records.push(OutcomeRecord::of_input(&planned.text, &Failure::skipped(NO_CHOICE)));
         }
@@ -121,7 +117,7 @@ impl Appender {
         if !rows.is_empty() {
             self.log.append_input(&planned.context, rows)?;
         }
-        Ok(match measurement.winner() {
+        Ok(match measured.winner() {
             Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], shown::time(ms)),
             None => "no choice could be measured".to_owned(),
         })

@@ -67,8 +67,7 @@ pub(crate) fn collect(
     };
     let start = Instant::now();
     workers.iter_mut().for_each(|worker| worker.begin_run(&progress, plan.deadline));
-    let result = measure_inputs(workers, &plan, stop, |input| record.take(input));
-    let result = result.and_then(|()| record.end());
+    let result = measure_inputs(workers, &plan, stop, |input| record.take(input)).and_then(|()| record.end());
     progress.finish();
     if record.summary.measured > 0 {
         let inputs = count(record.summary.measured, "input");

@@ -64,24 +64,20 @@ fn take_inputs(
     send: &mpsc::Sender<Result<MeasuredInput, Failure>>,
     ended: impl Fn() -> bool,
 ) {
-    while !ended() {
-        let planned = match plan.next(worker) {
-            Ok(Some(planned)) => planned,
-            Ok(None) => return,
-            Err(failure) => {
-                let _ = send.send(Err(failure));
-                return;
-            }
-        };
-        plan.compile(worker, &planned);
-        let result = match &planned.flaw {
-            Some(flaw) => Err(flaw.clone()),
-            None => worker.measure(&planned.context, planned.seed, &plan.options.policy),
-        };
-        plan.note(&result);
-        let input = MeasuredInput { planned, result };
-        let lost = input.lost_device().is_some();
-        if send.send(Ok(input)).is_err() || lost {
+    while !ended()
+        && let Some(next) = plan.next(worker).transpose()
+    {
+        let input = next.map(|planned| {
+            plan.compile(worker, &planned);
+            let result = match &planned.flaw {
+                Some(flaw) => Err(flaw.clone()),
+                None => worker.measure(&planned.context, planned.seed, &plan.options.policy),
+            };
+            plan.note(&result);
+            MeasuredInput { planned, result }
+        });
+        let goes_on = input.as_ref().is_ok_and(|input| input.lost_device().is_none());
+        if send.send(input).is_err() || !goes_on {
             return;
         }
     }

@@ -14,12 +14,11 @@
 
 mod launch;
 mod mixed_mm;
-mod mixed_mm_configurations;
 mod softmax;
 
 pub use launch::Grid;
 pub(super) use mixed_mm::Launch;
-pub use mixed_mm_configurations::MixedMm;
+pub use mixed_mm::MixedMm;
 pub use softmax::Softmax;
 
 /// The text in front of every kernel's source.

@@ -132,21 +132,17 @@ impl Process {
 
     /// Sends a request and returns the one answer to it, or the reason in its place.
     pub(super) fn ask(&mut self, request: Request) -> Result<Result<Answer, Failure>, Fault> {
-        self.send(request)?;
+        self.send(request);
         let answer = self.receive()?;
         Ok(answer.failure().map_or(Ok(answer), Err))
     }
 
     /// Sends a request about cells, and receives an answer to each. After a fault, the answers so far are there.
-    pub(super) fn ask_cells(
-        &mut self,
-        request: Request,
-        answers: &mut [Option<Answer>],
-    ) -> Result<(), Fault> {
-        self.send(request)?;
-        for _ in 0..answers.len() {
+    pub(super) fn ask_cells(&mut self, request: Request, found: &mut [Option<Answer>]) -> Result<(), Fault> {
+        self.send(request);
+        for _ in 0..found.len() {
             let answer = self.receive()?;
-            match answer.cell.and_then(|cell| answers.get_mut(cell)) {
+            match answer.cell.and_then(|cell| found.get_mut(cell)) {
                 Some(cell @ None) => *cell = Some(answer),
                 Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown()).into()),
                 None => return Err(format!("no cell of the request is answered: {}", answer.shown()).into()),
@@ -155,13 +151,11 @@ impl Process {
         Ok(())
     }
 
-    fn send(&mut self, request: Request) -> Result<(), Fault> {
+    fn send(&mut self, request: Request) {
         self.last_id += 1;
-        let line =
-            serde_json::to_string(&Numbered { id: self.last_id, request }).map_err(|e| e.to_string())?;
+        let line = serde_json::to_string(&Numbered { id: self.last_id, request }).unwrap_or_default();
         // If the writing thread has ended, so has the process; its answers have the reason.
         let _ = self.requests.send(line + "\n");
-        Ok(())
     }
 
     /// The next answer to the last request. A lost device is a fault.

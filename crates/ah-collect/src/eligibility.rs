@@ -16,20 +16,17 @@ impl Eligibility {
     /// Reads the conditions of these choices.
     ///
     /// # Errors
-    /// A condition is no expression over the features.
-    pub(crate) fn new(
-        optimization: &Optimization,
-        schema: &Schema,
-        choices: &[String],
-    ) -> Result<Self, Error> {
+    /// A condition is no expression over the features, or two of these share a name.
+    pub(crate) fn new(optimization: &Optimization, choices: &[String]) -> Result<Self, Error> {
+        let schema = optimization.schema()?;
         let condition = |choice: &String| {
             let Some(text) = optimization.eligible.get(choice) else { return Ok(None) };
             let name = &optimization.name;
             let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
-            Precondition::new(text, schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
+            Precondition::new(text, &schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
         };
         let conditions = choices.iter().map(condition).collect::<Result<_, _>>()?;
-        Ok(Self { schema: schema.clone(), conditions })
+        Ok(Self { schema, conditions })
     }
 
     /// The reason, by choice, why it cannot run on this input, if it cannot.

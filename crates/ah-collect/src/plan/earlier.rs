@@ -133,7 +133,7 @@ mod tests {
             ..Optimization::new("x")
         };
         let choices = ["a", "b", "c"].map(str::to_owned);
-        let eligibility = Eligibility::new(&optimization, &optimization.schema().unwrap(), &choices).unwrap();
+        let eligibility = Eligibility::new(&optimization, &choices).unwrap();
         let earlier = EarlierInputs::new(Some(&log), &records, &choices, &eligibility);
         // On 1, `b` is skipped and `c` not eligible; 2 lacks `b`, and 3 lacks `c`.
         let is_done = ["1", "2", "3", "4", "5", "6", "7", "8"].map(|input| earlier.is_done(input));

@@ -116,7 +116,7 @@ impl Worker {
         let optimization = description::optimization(&description, named).map_err(misdescribed)?;
         let schema = optimization.schema()?;
         draws::check(&description.inputs, &optimization).map_err(|e| misdescribed(format!("inputs{e}")))?;
-        let eligibility = Eligibility::new(&optimization, &schema, &description.choices)?;
+        let eligibility = Eligibility::new(&optimization, &description.choices)?;
         Ok(Self {
             start,
             patience,
@@ -397,11 +397,10 @@ impl Bench for Worker {
             attempts[choice.index()].inputs += u32::from(refusal.is_none());
             refusal
         };
-        let mut results: Vec<Result<(), Failure>> =
-            choices.iter().map(|choice| refusal(choice).map_or(Ok(()), Err)).collect();
+        let mut results: Vec<_> = choices.iter().map(|choice| refusal(choice).map_or(Ok(()), Err)).collect();
         let offered: Vec<usize> = (0..choices.len()).filter(|at| results[*at].is_ok()).collect();
         if self.can("check") && !offered.is_empty() {
-            let cells: Vec<WireCell> = offered.iter().map(|at| self.cell(choices[*at], None)).collect();
+            let cells: Vec<_> = offered.iter().map(|at| self.cell(choices[*at], None)).collect();
             let checked = self.ask_cells(&cells, |cells| Request::Check { cells }, false);
             offered.into_iter().zip(checked).for_each(|(at, result)| results[at] = result.map(drop));
         }
@@ -409,8 +408,7 @@ impl Bench for Worker {
     }
 
     fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
-        let cells: Vec<WireCell> =
-            cells.iter().map(|cell| self.cell(cell.choice, Some(cell.burst))).collect();
+        let cells: Vec<_> = cells.iter().map(|cell| self.cell(cell.choice, Some(cell.burst))).collect();
         self.ask_cells(&cells, |cells| Request::Time { cells }, false)
     }
 

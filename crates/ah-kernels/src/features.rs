@@ -70,10 +70,8 @@ impl Padding {
             let name = format!("{dimension}_padded_length");
             let expected = self.length(size) as f64;
             if context.number(&name) != Some(expected) {
-                return Err(format!(
-                    "{name} must be {expected}: {dimension} is padded to a multiple of {}",
-                    self.alignment
-                ));
+                let why = format!("{dimension} is padded to a multiple of {}", self.alignment);
+                return Err(format!("{name} must be {expected}: {why}"));
             }
         }
         Ok(())

@@ -31,9 +31,7 @@ pub(super) fn start_threads() -> Result<(), String> {
     });
     match pool.build_global() {
         // Only a thread that could not be started has a cause.
-        Err(error) if error.source().is_some() => {
-            Err(format!("cannot start a thread for each core: {error}"))
-        }
+        Err(e) if e.source().is_some() => Err(format!("cannot start a thread for each core: {e}")),
         _ => Ok(()),
     }
 }

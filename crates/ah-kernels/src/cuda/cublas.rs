@@ -3,6 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use cudarc::cublas::sys::cublasMath_t::{CUBLAS_DEFAULT_MATH, CUBLAS_TF32_TENSOR_OP_MATH};
+use cudarc::cublas::sys::cublasOperation_t::{CUBLAS_OP_N, CUBLAS_OP_T};
 use cudarc::cublas::{CudaBlas, result, sys};
 
 use super::arena::Allocation;
@@ -40,20 +42,10 @@ impl Cublas {
         let doing = "multiply with cuBLAS";
         // Sizes have at most 24 bits when they are read.
         let int = |x: usize| x as c_int;
-        let op = |m: &Matrix| {
-            if m.is_column_major() {
-                sys::cublasOperation_t::CUBLAS_OP_T
-            } else {
-                sys::cublasOperation_t::CUBLAS_OP_N
-            }
-        };
+        let op = |m: &Matrix| if m.is_column_major() { CUBLAS_OP_T } else { CUBLAS_OP_N };
         let one = 1_f32;
         let zero = 0_f32;
-        let mode = if p.tf32 {
-            sys::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH
-        } else {
-            sys::cublasMath_t::CUBLAS_DEFAULT_MATH
-        };
+        let mode = if p.tf32 { CUBLAS_TF32_TENSOR_OP_MATH } else { CUBLAS_DEFAULT_MATH };
         // SAFETY: the matrices are device memory of these sizes; the scalars outlive the call.
         unsafe {
             let handle = *self.blas.handle();

@@ -260,11 +260,8 @@ fn no_result() -> sys::cublasLtMatmulHeuristicResult_t {
 }
 
 fn compute_type(product: &Product) -> sys::cublasComputeType_t {
-    if product.tf32 {
-        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
-    } else {
-        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F
-    }
+    use sys::cublasComputeType_t::{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+    if product.tf32 { CUBLAS_COMPUTE_32F_FAST_TF32 } else { CUBLAS_COMPUTE_32F }
 }
 
 fn lt_type(element: Element) -> sys::cudaDataType_t {

@@ -103,9 +103,8 @@ impl Operation for MixedMmOperation {
     fn product(&self, context: &Context) -> Result<Product, String> {
         let product = Product::of(context)?;
         let Product { a, b, .. } = product;
-        if !matches!(a.element, Element::F16 | Element::Bf16)
-            || !matches!(b.element, Element::I8 | Element::U8)
-        {
+        let types = (a.element, b.element);
+        if !matches!(types, (Element::F16 | Element::Bf16, Element::I8 | Element::U8)) {
             return Err(format!(
                 "expected float16 or bfloat16 times int8 or uint8, found {} and {}",
                 a.element.torch(),

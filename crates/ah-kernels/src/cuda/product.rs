@@ -123,10 +123,8 @@ impl Product {
 /// Reads an element type.
 pub(crate) fn element(context: &Context, name: &str) -> Result<Element, String> {
     let found = context.category(name).unwrap_or_default();
-    Element::ALL
-        .into_iter()
-        .find(|e| e.torch() == found)
-        .ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
+    let element = Element::ALL.into_iter().find(|element| element.torch() == found);
+    element.ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
 }
 
 #[cfg(test)]

@@ -81,10 +81,8 @@ impl BenchmarkRunner for SoftmaxRunner {
             let rows = sampling::dimension(rng, 1, 1 << 17, 0.3);
             let columns = sampling::dimension(rng, 32, 1 << 18, 0.6);
             if rows * columns <= 1 << 28 {
-                return Context::new()
-                    .with("rows", rows)
-                    .with("columns", columns)
-                    .with("dtype", Element::F32.torch());
+                let context = Context::new().with("rows", rows).with("columns", columns);
+                return context.with("dtype", Element::F32.torch());
             }
         }
     }

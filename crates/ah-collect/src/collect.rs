@@ -211,11 +211,9 @@ impl Record {
                 if self.skipped_in_a_row < MAX_SKIPPED {
                     return Ok(());
                 }
-                let why = result.as_ref().err().map_or(NO_CHOICE, Failure::reason);
-                let text = &input.planned.text;
-                Err(Error::Device(format!(
-                    "{MAX_SKIPPED} inputs in a row skipped, the last one {text}: {why}"
-                )))
+                let reason = result.as_ref().err().map_or(NO_CHOICE, Failure::reason);
+                let last = format!("the last one {}: {reason}", input.planned.text);
+                Err(Error::Device(format!("{MAX_SKIPPED} inputs in a row skipped, {last}")))
             }
         }
     }

@@ -192,9 +192,8 @@ impl Answer {
     }
 
     fn reason(&self) -> Option<(&'static str, &Json)> {
-        ["skipped", "failed", "unmeasured", "lost"]
-            .into_iter()
-            .find_map(|key| Some((key, self.rest.get(key)?)))
+        let mut keys = ["skipped", "failed", "unmeasured", "lost"].into_iter();
+        keys.find_map(|key| Some((key, self.rest.get(key)?)))
     }
 
     /// The reason that stands in place of an answer.
@@ -271,10 +270,8 @@ impl WireContext {
                 _ => None,
             };
             let value = value.ok_or_else(|| {
-                format!(
-                    "{name:?}: expected a number, a text or a truth value, found {}",
-                    shorten(&json.to_string())
-                )
+                let found = shorten(&json.to_string());
+                format!("{name:?}: expected a number, a text or a truth value, found {found}")
             })?;
             context.set(name, value);
         }

@@ -136,8 +136,7 @@ impl<R: BenchmarkRunner> Session<R> {
                 .map(done),
             Request::Prepare { context, seed } => self.prepare(&context, seed).map(done),
             Request::Compile { contexts } => {
-                let contexts: Vec<Context> =
-                    contexts.iter().filter_map(|context| self.context(context).ok()).collect();
+                let contexts: Vec<_> = contexts.iter().filter_map(|wire| self.context(wire).ok()).collect();
                 self.compile(&contexts, out.id);
                 Ok(done(()))
             }

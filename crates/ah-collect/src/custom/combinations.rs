@@ -16,14 +16,11 @@ pub(super) type Parameters = BTreeMap<String, Vec<FieldValue>>;
 pub(super) fn combinations<'a>(
     parameters: impl Iterator<Item = (&'a String, &'a Vec<FieldValue>)>,
 ) -> Result<Vec<Vec<(&'a str, &'a FieldValue)>>, String> {
-    let mut all = vec![Vec::new()];
+    let mut all: Vec<Vec<_>> = vec![Vec::new()];
     for (name, values) in parameters {
-        let longer =
-            |combination: &Vec<_>, value| [combination.as_slice(), &[(name.as_str(), value)]].concat();
-        all = all
-            .iter()
-            .flat_map(|combination| values.iter().map(|value| longer(combination, value)))
-            .collect();
+        let pairs: Vec<_> = values.iter().map(|value| (name.as_str(), value)).collect();
+        all =
+            all.iter().flat_map(|one| pairs.iter().map(move |pair| [&one[..], &[*pair]].concat())).collect();
         if all.len() > MOST_CHOICES {
             return Err(format!("more than {MOST_CHOICES} combinations; list fewer values"));
         }

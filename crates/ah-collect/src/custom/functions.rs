@@ -109,9 +109,7 @@ impl<T> FunctionRunner<T> {
     fn matches(&self, input: &T, context: &Context) -> bool {
         let is_missing = |value: &Value| matches!(value, Value::Number(x) if x.is_nan());
         let same = |a: &Value, b: &Value| a == b || is_missing(a) && is_missing(b);
-        self.context(input)
-            .iter()
-            .all(|(name, value)| context.get(name).is_some_and(|other| same(value, other)))
+        self.context(input).iter().all(|(name, a)| context.get(name).is_some_and(|b| same(a, b)))
     }
 }
 

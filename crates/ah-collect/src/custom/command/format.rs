@@ -116,15 +116,13 @@ impl CommandsTable {
         let mut choices: Vec<CommandChoice> = Vec::new();
         for (name, command) in &self.choices {
             let wrong = |e: String| format!("commands.choices.{name:?}: {e}");
-            let uses =
-                |text: &str, parameter: &str| variables(text).iter().any(|(.., used)| *used == parameter);
+            let uses = |text: &str, wanted: &str| variables(text).iter().any(|(.., used)| *used == wanted);
             let used: BTreeMap<&String, &Vec<FieldValue>> = (self.parameters.iter())
                 .filter(|(parameter, _)| uses(name, parameter) || uses(command, parameter))
                 .collect();
-            if let Some(parameter) = used.iter().find(|(p, values)| values.len() > 1 && !uses(name, p)) {
+            if let Some((parameter, _)) = used.iter().find(|(p, values)| values.len() > 1 && !uses(name, p)) {
                 return Err(wrong(format!(
-                    "the command uses ${}, so the name must too: each value is a choice",
-                    parameter.0
+                    "the command uses ${parameter}, so the name must too: each value is a choice"
                 )));
             }
             // As a shell has them.

@@ -24,8 +24,7 @@ use crate::worker::Worker;
 pub(crate) struct Appender {
     log: LogWriter,
     outcomes: OutcomesFile,
-    pub(crate) choices: Vec<String>,
-    eligibility: Arc<Eligibility>,
+    pub(crate) eligibility: Arc<Eligibility>,
     policy: TimingPolicy,
     path: PathBuf,
     /// The log. One that is removed or moved during a run would take all further rows with it.
@@ -48,13 +47,11 @@ impl Appender {
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let mut outcomes = OutcomesFile::open(path)?;
         lock_for_run(path, &outcomes.file)?;
-        let choices = &worker.description.choices;
         let records = outcomes.read()?;
-        let earlier = EarlierInputs::new(log.read()?.as_ref(), &records, choices, &worker.eligibility);
+        let earlier = EarlierInputs::new(log.read()?.as_ref(), &records, &worker.eligibility);
         let appender = Self {
             log,
             outcomes,
-            choices: choices.clone(),
             eligibility: Arc::clone(&worker.eligibility),
             policy: options.policy,
             path: path.clone(),
@@ -87,10 +84,11 @@ impl Appender {
     }
 
     fn append_outcomes(&mut self, planned: &PlannedInput, measured: &Measurement) -> Result<String, Error> {
+        let choices = &self.eligibility.choices;
         let refusals = self.eligibility.refusals(&planned.context).unwrap_or_default();
         let mut rows = Vec::new();
         let mut failures = Vec::new();
-        for (at, (choice, outcome)) in self.choices.iter().zip(&measured.outcomes).enumerate() {
+        for (at, (choice, outcome)) in choices.iter().zip(&measured.outcomes).enumerate() {
             // If an earlier run left an input incomplete, only its missing rows are appended.
             if planned.rows.as_ref().is_some_and(|has_row| has_row[at]) {
                 continue;
@@ -118,7 +116,7 @@ impl Appender {
             self.log.append_input(&planned.context, rows)?;
         }
         Ok(match measured.winner() {
-            Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], shown::time(ms)),
+            Some((choice, ms)) => format!("{} {}", choices[choice.index()], shown::time(ms)),
             None => "no choice could be measured".to_owned(),
         })
     }

@@ -249,7 +249,7 @@ impl Record {
 
     fn append(&mut self, input: &MeasuredInput) -> Result<(), Error> {
         let result = self.appender.append(input)?;
-        self.summary.count(&self.appender.choices, &input.result);
+        self.summary.count(&self.appender.eligibility.choices, &input.result);
         if input.result.is_ok() {
             let context = &input.planned.context;
             self.undefined.retain(|name| context.number(name).is_none_or(f64::is_nan));

@@ -3,9 +3,11 @@
 use ah_model::{Context, Error, Precondition, Schema, Value};
 use ah_types::{Failure, Optimization};
 
-/// The conditions of the choices.
+/// The choices and their conditions.
 #[derive(Debug)]
 pub(crate) struct Eligibility {
+    /// The names of the choices.
+    pub choices: Vec<String>,
     /// The features of an input.
     schema: Schema,
     /// By choice: the condition under which it is offered, if it has one.
@@ -26,7 +28,7 @@ impl Eligibility {
             Precondition::new(text, &schema).map(Some).map_err(|e| Error::Usage(wrong(e)))
         };
         let conditions = choices.iter().map(condition).collect::<Result<_, _>>()?;
-        Ok(Self { schema, conditions })
+        Ok(Self { choices: choices.to_vec(), schema, conditions })
     }
 
     /// The reason, by choice, why it cannot run on this input, if it cannot.

@@ -39,12 +39,8 @@ impl EarlierInput {
 
 impl EarlierInputs {
     /// The inputs of `log` (`None`: no row yet) and of the records beside it.
-    pub(crate) fn new(
-        log: Option<&Log>,
-        records: &[OutcomeRecord],
-        choices: &[String],
-        eligibility: &Eligibility,
-    ) -> Self {
+    pub(crate) fn new(log: Option<&Log>, records: &[OutcomeRecord], eligibility: &Eligibility) -> Self {
+        let choices = &eligibility.choices;
         let none = vec![false; choices.len()];
         let unknown = EarlierInput { has_row: none.clone(), is_done: none };
         let mut inputs: HashMap<String, EarlierInput> = HashMap::new();
@@ -134,7 +130,7 @@ mod tests {
         };
         let choices = ["a", "b", "c"].map(str::to_owned);
         let eligibility = Eligibility::new(&optimization, &choices).unwrap();
-        let earlier = EarlierInputs::new(Some(&log), &records, &choices, &eligibility);
+        let earlier = EarlierInputs::new(Some(&log), &records, &eligibility);
         // On 1, `b` is skipped and `c` not eligible; 2 lacks `b`, and 3 lacks `c`.
         let is_done = ["1", "2", "3", "4", "5", "6", "7", "8"].map(|input| earlier.is_done(input));
         assert_eq!(is_done, [true, false, false, true, false, true, true, false]);

@@ -42,7 +42,7 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, params: &ImportParams) ->
         };
         Err(bad_row("a JSON object", found).at(&file, number).into())
     });
-    of_records(path, records, params, None, ROWS_FOR_COLUMNS)
+    of_records(path, records, params, None)
 }
 
 /// Opens a JSON document: a list of records, or one record.
@@ -60,57 +60,59 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, params: &ImportPar
         other => return Err(wrong(unknown(&other))),
     };
     let records = (1..).zip(records).map(|(number, record)| Ok((RowNumber::Row(number), record)));
-    of_records(path, records, params, preset, usize::MAX)
+    of_records(path, records, params, preset)
 }
 
-/// The table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the
-/// first `held` rows.
+/// The table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the first rows.
 pub fn of_records(
     path: &Path,
     records: impl Iterator<Item = Result<(RowNumber, Json), Error>> + 'static,
     params: &ImportParams,
     preset: Option<Preset>,
-    held: usize,
 ) -> Result<Table, Error> {
     let mut records = records.peekable();
-    let first = records.peek().and_then(|record| record.as_ref().ok()).map(|(_, record)| record);
-    let preset = preset
-        .or_else(|| preset::find(params, |mark| first.is_some_and(|record| record.pointer(mark).is_some())));
+    let first = records.peek().and_then(|record| record.as_ref().ok());
+    let has = |mark: &str| first.is_some_and(|(_, record)| record.pointer(mark).is_some());
+    let preset = preset.or_else(|| preset::find(params, has));
     let under = params.rows.clone().or_else(|| preset.as_ref()?.rows.clone());
     let preset = preset::found_for(path, params, preset)?;
-    let read_record = tools::reader(&preset.name).filter(|_| under.is_none());
+    let of_tool = tools::reader(&preset.name).filter(|_| under.is_none());
+    // A tool's columns are its features. A document is in memory.
+    let is_in_memory = !matches!(first, None | Some((RowNumber::Line(_), _)));
+    let held = if is_in_memory || of_tool.is_some() { usize::MAX } else { ROWS_FOR_COLUMNS };
     let file = path.to_owned();
     let about = preset.about.clone();
-    let rows = move |record: Result<(RowNumber, Json), Error>| {
-        let rows = record.and_then(|(number, record)| {
-            // A document is one record of many rows.
-            let is_document =
-                matches!(number, RowNumber::Row(_)) && (under.is_some() || read_record.is_some());
-            let read = match read_record {
-                Some(read) => read(&record)
-                    .map(|rows| rows.into_iter().map(|(name, row)| (name, flat(&row))).collect())
-                    .map_err(|fault| {
-                        let expected = format!("{about} with {}", fault.expected);
-                        if is_document { Fault { expected, ..fault } } else { bad_row(expected, fault.found) }
-                    }),
-                None => rows_of(record, under.as_deref()),
-            };
-            let read = read.map_err(|fault| match is_document {
-                true => fault.of_file(&file),
-                false => fault.at(&file, number.clone()),
-            })?;
-            let place = |at, name: Option<String>| match name {
+    let read = move |(number, record): (RowNumber, Json)| {
+        // A document is one record of many rows.
+        let is_document = matches!(number, RowNumber::Row(_)) && (under.is_some() || of_tool.is_some());
+        let rows = match of_tool {
+            None => rows_of(record, under.as_deref()),
+            Some(of_tool) => of_tool(&record)
+                .map(|rows| rows.into_iter().map(|(name, row)| (name, flat(&row))).collect())
+                .map_err(|fault| {
+                    let expected = format!("{about} with {}", fault.expected);
+                    if is_document { Fault { expected, ..fault } } else { bad_row(expected, fault.found) }
+                }),
+        };
+        let rows = rows.map_err(|fault| match is_document {
+            true => fault.of_file(&file),
+            false => fault.at(&file, number.clone()),
+        })?;
+        let row = |(at, (name, values)): (u64, NamedRow)| {
+            let place = match name {
                 Some(name) => RowNumber::Named(at, name),
-                None if is_document && read_record.is_none() => RowNumber::Row(at),
+                None if is_document && of_tool.is_none() => RowNumber::Row(at),
                 None => number.clone(),
             };
-            Ok((1..).zip(read).map(|(at, (name, row))| Ok((place(at, name), row))).collect())
-        });
-        rows.unwrap_or_else(|error| vec![Err(error)])
+            Ok((place, values))
+        };
+        Ok((1..).zip(rows).map(row).collect())
+    };
+    let rows = move |record: Result<_, Error>| {
+        record.and_then(&read).unwrap_or_else(|error| vec![Err::<JsonRow, Error>(error)])
     };
     let mut first = Vec::new();
-    // All rows of a tool, whose columns are its features.
-    while (first.len() < held || read_record.is_some())
+    while first.len() < held
         && let Some(record) = records.next()
     {
         first.extend(rows(record));
@@ -123,16 +125,13 @@ pub fn of_records(
     }
     let known: Vec<&JsonRow> = first.iter().flatten().collect();
     let kernels: BTreeSet<&str> = known.iter().filter_map(|(_, row)| row.get("kernel")?.as_str()).collect();
-    if read_record.is_some() && kernels.len() > 1 {
+    if of_tool.is_some() && kernels.len() > 1 {
         let fault = bad_file("one kernel in all rows (split the file by it)", listed(kernels));
         return Err(fault.of_file(path).into());
     }
-    let mut columns = IndexSet::new();
-    known.iter().for_each(|(_, row)| columns.extend(row.keys().cloned()));
-    let columns: Vec<String> = columns.into_iter().collect();
-    let names = columns.clone();
-    let rest = records.flat_map(rows);
-    let rows = first.into_iter().chain(rest).map(move |row| {
+    let names: IndexSet<String> = known.iter().flat_map(|(_, row)| row.keys().cloned()).collect();
+    let columns = names.iter().cloned().collect();
+    let rows = first.into_iter().chain(records.flat_map(rows)).map(move |row| {
         let (number, mut row) = row?;
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing(""), Cell::from)).collect();
         Ok(Row { number, cells })
@@ -156,9 +155,12 @@ const KEY: &str = "key";
 
 /// The rows of a record: itself, or those under the keys `under`, each with the values around it.
 fn rows_of(record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
-    let mut rows = Vec::new();
     let path = under.unwrap_or_default();
     let keys: Vec<&str> = path.split('.').filter(|key| !key.is_empty()).collect();
+    if keys.is_empty() {
+        return Ok(vec![(None, row(&record, &Map::new())?)]);
+    }
+    let mut rows = Vec::new();
     if !collect_rows(record, &keys, &Map::new(), &mut rows)? {
         let hint = "give --rows the keys that lead to it, separated by points; * stands for all keys";
         return Err(Fault::new(format!("a list under {}", quoted(path)), "none", hint));
@@ -174,13 +176,14 @@ fn collect_rows(
     around: &Map<String, Json>,
     rows: &mut Vec<NamedRow>,
 ) -> Result<bool, Fault> {
-    let with = |name: &str, key: Json| {
-        let mut around = around.clone();
-        around.insert(name.to_owned(), key);
-        around
-    };
     match (value, keys) {
-        (Json::Array(list), keys) if !keys.is_empty() => {
+        (Json::Array(list), []) => {
+            for value in list {
+                rows.push((None, row(&value, around)?));
+            }
+            Ok(true)
+        }
+        (Json::Array(list), keys) => {
             let mut found = list.is_empty();
             for value in list {
                 found |= collect_rows(value, keys, around, rows)?;
@@ -189,33 +192,21 @@ fn collect_rows(
         }
         (Json::Object(object), ["*", rest @ ..]) => {
             for (key, value) in object {
-                match (rest, value) {
+                let mut inside = around.clone();
+                inside.insert(KEY.to_owned(), key.clone().into());
+                match rest {
                     // The values of the object are the rows.
-                    ([], value) => rows.push((Some(key.clone()), row(&value, &with(KEY, key.into()))?)),
-                    (rest, value) => drop(collect_rows(value, rest, &with(KEY, key.into()), rows)?),
+                    [] => rows.push((Some(key), row(&value, &inside)?)),
+                    rest => drop(collect_rows(value, rest, &inside, rows)?),
                 }
             }
             Ok(true)
         }
         (Json::Object(mut object), [key, rest @ ..]) => {
-            let Some(value) = object.get_mut(*key).map(Json::take) else { return Ok(false) };
-            object.remove(*key);
+            let Some(value) = object.remove(*key) else { return Ok(false) };
             let mut inside = around.clone();
             inside.extend(flat(&object).into_iter().filter(|(_, value)| !value.is_null()));
-            match (rest, value) {
-                ([], Json::Array(list)) => {
-                    for value in list {
-                        rows.push((None, row(&value, &inside)?));
-                    }
-                    Ok(true)
-                }
-                ([], _) => Ok(false),
-                (rest, value) => collect_rows(value, rest, &inside, rows),
-            }
-        }
-        (value, []) => {
-            rows.push((None, row(&value, around)?));
-            Ok(true)
+            collect_rows(value, rest, &inside, rows)
         }
         _ => Ok(false),
     }

@@ -46,14 +46,11 @@ impl Roles {
         first: &[Result<Row, Error>],
         params: &ImportParams,
     ) -> Result<Self, Error> {
-        let finder = Finder::new(path, &table.columns, params);
-        let features = finder.features(&table.preset)?;
+        let finder = Finder::new(path, table, params);
+        let features = finder.features()?;
         let of_features: FxHashSet<usize> = features.iter().map(|column| column.index).collect();
-        let (choice, times) = if params.wide {
-            (Vec::new(), finder.wide(&of_features)?)
-        } else {
-            finder.long(&table.preset, &of_features)?
-        };
+        let (choice, times) =
+            if params.wide { (Vec::new(), finder.wide(&of_features)?) } else { finder.long(&of_features)? };
         finder.all("categorical", &params.categorical)?;
         let conditions = finder.conditions("where", &params.only_where)?;
         let failed_where = finder.conditions("failed_where", &params.failed_where)?;
@@ -142,23 +139,20 @@ const MOST_COMMAS: usize = 8;
 struct Finder<'a> {
     path: &'a Path,
     columns: &'a [String],
-    /// The position of each column by its name.
-    places: FxHashMap<&'a str, usize>,
-    /// The names that several columns have.
-    repeated: FxHashSet<&'a str>,
+    /// The positions of the columns of each name.
+    places: FxHashMap<&'a str, Vec<usize>>,
+    preset: &'a Preset,
     params: &'a ImportParams,
 }
 
 impl<'a> Finder<'a> {
-    fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
-        let mut places = FxHashMap::default();
-        let mut repeated = FxHashSet::default();
+    fn new(path: &'a Path, table: &'a Table, params: &'a ImportParams) -> Self {
+        let columns = &table.columns;
+        let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         for (place, name) in columns.iter().enumerate() {
-            if places.insert(&**name, place).is_some() {
-                repeated.insert(&**name);
-            }
+            places.entry(name).or_default().push(place);
         }
-        Self { path, columns, places, repeated, params }
+        Self { path, columns, places, preset: &table.preset, params }
     }
 
     /// The column of this name, or of a path of keys that alone ends with it; or a place in the lists of such a column.
@@ -167,7 +161,7 @@ impl<'a> Finder<'a> {
     /// A column that the table lacks, or has twice.
     fn column(&self, field: &'static str, name: &str) -> Result<Column, Error> {
         let find = |name: &str| {
-            self.places.get(name).copied().or_else(|| {
+            self.places.get(name).map(|places| places[0]).or_else(|| {
                 let mut ends = self.columns.iter().enumerate().filter(|(_, column)| is_named(column, name));
                 ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
             })
@@ -187,7 +181,7 @@ impl<'a> Finder<'a> {
             let found = format!("{}{}", quoted(name), did_you_mean(name, self.columns));
             Error::parameter(field, format!("one of the columns of {}", self.known()), found)
         })?;
-        if self.repeated.contains(&*self.columns[index]) {
+        if self.places[&*self.columns[index]].len() > 1 {
             let expected = format!("one column of {} with this name (rename one)", self.path.display());
             return Err(Error::parameter(field, expected, format!("two columns {}", quoted(name))));
         }
@@ -205,23 +199,16 @@ impl<'a> Finder<'a> {
         texts.iter().map(|text| Condition::new(field, text, find)).collect()
     }
 
-    fn all<'n>(
-        &self,
-        field: &'static str,
-        names: impl IntoIterator<Item = &'n String>,
-    ) -> Result<Vec<Column>, Error> {
-        let names: Vec<&String> = names.into_iter().collect();
+    fn all(&self, field: &'static str, names: &[String]) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::new();
-        let mut at = 0;
-        while at < names.len() {
-            let joined =
-                |end: usize| names[at..end].iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",");
-            let is_column = |end: &usize| self.places.contains_key(&*joined(*end));
+        let mut rest = names;
+        while !rest.is_empty() {
             // The flag splits `time, us` too.
-            let most = names.len().min(at + MOST_COMMAS);
-            let end = (at + 1..=most).find(is_column).unwrap_or(at + 1);
-            columns.push(self.column(field, &joined(end))?);
-            at = end;
+            let joined = |count: usize| rest[..count].join(",");
+            let is_column = |count: &usize| self.places.contains_key(&*joined(*count));
+            let count = (1..=rest.len().min(MOST_COMMAS)).find(is_column).unwrap_or(1);
+            columns.push(self.column(field, &joined(count))?);
+            rest = &rest[count..];
         }
         Ok(columns)
     }
@@ -268,14 +255,14 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn features(&self, preset: &Preset) -> Result<Vec<Column>, Error> {
+    fn features(&self) -> Result<Vec<Column>, Error> {
         let constants = self.params.constants()?;
         let choice = self.all("choice", &self.params.choice).unwrap_or_default();
         let is_free = |column: &Column| {
             let is_set = constants.iter().any(|(name, _)| *name == column.name);
             !is_set && !choice.iter().any(|of| of.index == column.index)
         };
-        let mut features = self.given("features", &self.params.features, &preset.features, is_free)?;
+        let mut features = self.given("features", &self.params.features, &self.preset.features, is_free)?;
         let constants = constants.iter().enumerate();
         features.extend(constants.map(|(at, (name, _))| self.at(self.columns.len() + at, name)));
         if features.is_empty() {
@@ -322,13 +309,9 @@ impl<'a> Finder<'a> {
     }
 
     /// A row a timing: the columns of the choice, and of the times.
-    fn long(
-        &self,
-        preset: &Preset,
-        of_features: &FxHashSet<usize>,
-    ) -> Result<(Vec<Column>, Vec<Column>), Error> {
+    fn long(&self, of_features: &FxHashSet<usize>) -> Result<(Vec<Column>, Vec<Column>), Error> {
         let is_free = |column: &Column| !of_features.contains(&column.index);
-        let choice = self.given("choice", &self.params.choice, &preset.choice, is_free)?;
+        let choice = self.given("choice", &self.params.choice, &self.preset.choice, is_free)?;
         if choice.is_empty() {
             let expected =
                 "the columns that make up the choice, or --wide where each choice has a column of times";
@@ -336,7 +319,7 @@ impl<'a> Finder<'a> {
         }
         let mut time = self.all("time", &self.params.time)?;
         if time.is_empty() {
-            let known = preset.time.iter().find_map(|name| self.column("time", name).ok());
+            let known = self.preset.time.iter().find_map(|name| self.column("time", name).ok());
             time = vec![known.ok_or_else(|| self.missing("time", "the column of the times"))?];
         }
         let names: Vec<&String> = time.iter().map(|column| &column.name).collect();

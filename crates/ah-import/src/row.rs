@@ -5,7 +5,7 @@ use ah_model::{Fault, FeatureKind};
 
 use crate::cell::{Cell, truth};
 use crate::column::Column;
-use crate::error::bad_row;
+use crate::error::{bad_row, bad_row_or};
 use crate::quantity::Quantity;
 use crate::roles::Roles;
 use crate::times::{FAILED, SeenTimes, TimeColumn, Timing};
@@ -57,7 +57,8 @@ impl Roles {
                 timings.push(FAILED);
                 continue;
             }
-            self.params.read_times(time, cell, &quantity, &mut row.seen, timings)?;
+            let read = self.params.read_times(time, cell, &quantity, &mut row.seen, timings);
+            read.map_err(|fault| fault.in_column(&time.column.name))?;
             for run in 0..timings.len() - before {
                 if self.is_failed_by(cells, cell, Some(run)) {
                     timings[before + run] = FAILED;
@@ -143,9 +144,9 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
     if name.is_empty() {
         let names = listed(columns.iter().map(|column| &column.name));
         let found = columns.iter().find_map(|column| column.cell(cells).missing_word()).unwrap_or_default();
-        let fault = bad_row("the name of a choice", if found.is_empty() { "nothing" } else { found });
-        let hint = format!("rename it in the table if it is a name, or {}", fault.hint);
-        return Err(Fault { hint, ..fault }.in_column(&names));
+        let found = if found.is_empty() { "nothing" } else { found };
+        let hint = "rename it in the table if it is a name";
+        return Err(bad_row_or(hint, "the name of a choice", found).in_column(&names));
     }
     Ok(())
 }

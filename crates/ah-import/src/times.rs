@@ -49,8 +49,7 @@ impl ImportParams {
         timings: &mut Vec<Timing>,
     ) -> Result<(), Fault> {
         let Cell::List(list) = cell else {
-            let time = self.time(column, cell, of_row, seen);
-            timings.push(time.map_err(|fault| fault.in_column(&column.column.name))?);
+            timings.push(self.time(column, cell, of_row, seen)?);
             return Ok(());
         };
         if list.iter().any(|cell| matches!(cell, Cell::List(_))) {
@@ -59,7 +58,7 @@ impl ImportParams {
                 cut(&column.column.name, 60)
             );
             let expected = "a list of times, not one with lists inside";
-            return Err(Fault::new(expected, cell.shown(), hint).in_column(&column.column.name));
+            return Err(Fault::new(expected, cell.shown(), hint));
         }
         list.iter().try_for_each(|cell| self.read_times(column, cell, of_row, seen, timings))
     }

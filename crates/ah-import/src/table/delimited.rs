@@ -8,7 +8,7 @@ use ah_model::{Error, Fault, RowNumber};
 
 use super::rows::{Row, Table};
 use crate::cell::Cell;
-use crate::error::{bad_file, bad_row};
+use crate::error::{bad_file, bad_row, bad_row_or};
 use crate::params::ImportParams;
 use crate::preset::{self, Preset};
 
@@ -113,10 +113,8 @@ fn check(record: &csv::StringRecord, width: usize) -> Option<Fault> {
         cell.starts_with(' ') && text.starts_with('"') && (is_cut || text.len() > 1 && text.ends_with('"'))
     };
     if let Some(cell) = record.iter().find(is_quoted) {
-        let fault =
-            bad_row("a quote directly behind the separator", format!("a space before it ({})", quoted(cell)));
-        let hint = format!("remove the space, or {}", fault.hint);
-        return Some(Fault { hint, ..fault });
+        let found = format!("a space before it ({})", quoted(cell));
+        return Some(bad_row_or("remove the space", "a quote directly behind the separator", found));
     }
     is_cut.then(|| bad_row(format!("{width} fields"), record.len().to_string()))
 }
@@ -133,9 +131,9 @@ fn broken(path: &Path, error: csv::Error, line: u64) -> Error {
     let csv::ErrorKind::Utf8 { err, .. } = error.kind() else {
         return Error::io(path, "read")(error.into());
     };
-    let fault = bad_row("text in UTF-8", format!("another byte in field {}", err.field() + 1));
-    let hint = format!("convert the table (iconv -f UTF-16 -t UTF-8, or -f LATIN1), or {}", fault.hint);
-    Fault { hint, ..fault }.at(path, RowNumber::Line(line)).into()
+    let hint = "convert the table (iconv -f UTF-16 -t UTF-8, or -f LATIN1)";
+    let found = format!("another byte in field {}", err.field() + 1);
+    bad_row_or(hint, "text in UTF-8", found).at(path, RowNumber::Line(line)).into()
 }
 
 /// Opens a text whose lines are rows of one column, `line`.

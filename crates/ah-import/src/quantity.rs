@@ -150,11 +150,11 @@ impl Quantity {
 
     /// Whether both may stand in one table: rates of one amount, or times and rates of runs.
     pub fn agrees(&self, first: &Self) -> bool {
-        let amount = |quantity: &Self| match quantity {
-            Self::Rate(rate) => rate.amount.clone(),
-            Self::Time(_) => String::new(),
-        };
-        amount(self) == amount(first)
+        let [amount, of_first] = [self, first].map(|quantity| match quantity {
+            Self::Rate(rate) => &*rate.amount,
+            Self::Time(_) => "",
+        });
+        amount == of_first
     }
 
     /// The milliseconds that a number means: of a rate, those of one run, or of the amount in the first rate of the table.

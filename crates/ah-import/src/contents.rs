@@ -12,7 +12,6 @@ use indexmap::{IndexMap, IndexSet};
 use crate::cell::{Cell, NONE, truth};
 use crate::column::{Column, positions};
 use crate::condition::SeenValues;
-use crate::doubts::{Doubts, Watched};
 use crate::number;
 use crate::params::ImportParams;
 use crate::roles::Roles;
@@ -21,6 +20,7 @@ use crate::table::{self, Row};
 use crate::texts::{Place, Texts};
 use crate::time_columns::UNITS;
 use crate::times::{SeenTimes, split_unit};
+use crate::watched::Watched;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
@@ -44,7 +44,8 @@ pub struct Contents {
     pub bad_rows: Tally,
     pub rows_left_out: u64,
     pub repeated_names: Tally,
-    pub doubts: Doubts,
+    /// The columns without a role.
+    pub watched: IndexMap<String, Watched>,
     /// By the text of each condition, what its column has.
     pub conditions: BTreeMap<String, SeenValues>,
     /// The tools that wrote the tables.
@@ -85,30 +86,11 @@ impl Contents {
         for (table, path) in params.tables.iter().enumerate() {
             contents.read_table(params, table, path, &mut row)?;
         }
-        let too_little = |what: &str, hint: &str| {
-            Err(Error::TooLittle(format!("{}: {what}; {hint}", params.tables[0].display())))
-        };
-        let bad = contents.bad_rows.count();
-        let left = contents.rows_left_out;
-        if contents.rows.is_empty() && bad > 0 {
-            let what = format!("all rows were skipped (rows: {bad}), for example {}", contents.bad_rows);
-            return too_little(&what, "fix them, or name other columns");
-        }
-        if contents.rows.is_empty() && left > 0 {
-            let hint = contents.unfound(params).into_iter().next();
-            let what = format!("no row fulfils --where (rows: {left})");
-            return too_little(
-                &what,
-                hint.as_deref().unwrap_or(
-                    "look at the columns of --where; `--tool TOOL --show` prints those of the tool",
-                ),
-            );
-        }
         if contents.rows.is_empty() {
-            return too_little("the table has no rows to import", "measure some inputs first");
+            return Err(contents.no_rows(params));
         }
         if params.device.is_none() && params.device_capa.is_none() {
-            contents.doubts.one_device(&params.tables[0])?;
+            contents.watched.values().try_for_each(|watched| watched.one_device(&params.tables[0]))?;
         }
         contents.seen = row.seen;
         contents.schema = contents.schema(params)?;
@@ -121,9 +103,26 @@ impl Contents {
         }
         if contents.times.is_empty() {
             let what = format!("no row holds a time (rows: {})", contents.rows.len());
-            return too_little(&what, "name the column of the times with --time");
+            return Err(too_little(params, &what, "name the column of the times with --time"));
         }
         Ok(contents)
+    }
+
+    /// The error of tables without a row to import.
+    fn no_rows(&self, params: &ImportParams) -> Error {
+        let bad = self.bad_rows.count();
+        let left = self.rows_left_out;
+        if bad > 0 {
+            let what = format!("all rows were skipped (rows: {bad}), for example {}", self.bad_rows);
+            return too_little(params, &what, "fix them, or name other columns");
+        }
+        if left > 0 {
+            let hint = self.unfound(params).into_iter().next();
+            let usual = "look at the columns of --where; `--tool TOOL --show` prints those of the tool";
+            let what = format!("no row fulfils --where (rows: {left})");
+            return too_little(params, &what, hint.as_deref().unwrap_or(usual));
+        }
+        too_little(params, "the table has no rows to import", "measure some inputs first")
     }
 
     fn read_table(
@@ -144,7 +143,7 @@ impl Contents {
             self.roles = roles.clone();
         }
         roles.same_features(path, &self.roles.features, &params.tables[0])?;
-        let watched = positions(&mut self.doubts.columns, roles.watched.iter(), Watched::new);
+        let watched = positions(&mut self.watched, roles.watched.iter(), Watched::new);
         let columns = roles.features.iter().chain(&roles.choice);
         let texts = positions(&mut self.texts, columns, |_| Texts::default());
         let times = roles.times.iter().map(|time| &time.column).filter(|_| params.decimal.is_none());
@@ -182,7 +181,9 @@ impl Contents {
                     self.texts[at].see_points(split_unit(text).0, &place);
                 }
             }
-            self.doubts.see(&cells, &watched, self.rows.len());
+            for &(column, at) in &watched {
+                self.watched[at].see(column.cell(&cells), self.rows.len());
+            }
             self.add(&place, read_row)
         };
         for row in first.into_iter().chain(table.rows) {
@@ -269,6 +270,11 @@ impl Contents {
         Err(Error::parameter("wide", "a column of times for each choice (name these with --choice)", found))
     }
 
+    /// The input of a time.
+    pub fn input(&self, time: &Time) -> u32 {
+        self.rows[time.row as usize].input
+    }
+
     /// The names of a feature of names, some more than once.
     pub fn names(&self, slot: usize) -> impl Iterator<Item = &str> {
         let is_named = self.schema.features()[slot].kind == FeatureKind::Categorical
@@ -289,10 +295,9 @@ impl Contents {
         schema: &Schema,
     ) -> impl Iterator<Item = (String, impl Iterator<Item = (&str, f64)>)> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
-        let input = |time: &Time| self.rows[time.row as usize].input;
         let truths: Vec<bool> = (0..self.roles.features.len()).map(|slot| self.is_truth(slot)).collect();
-        self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
-            let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
+        self.times.chunk_by(|a, b| self.input(a) == self.input(b)).map(move |times| {
+            let texts: Vec<&str> = self.inputs[self.input(&times[0]) as usize].split(SEPARATOR).collect();
             let text = |&slot: &usize| match texts[slot] {
                 NONE if self.schema.features()[slot].kind == FeatureKind::Numerical => "",
                 text if truths[slot] => truth(text),
@@ -303,4 +308,8 @@ impl Contents {
             (fields.join(","), samples)
         })
     }
+}
+
+fn too_little(params: &ImportParams, what: &str, hint: &str) -> Error {
+    Error::TooLittle(format!("{}: {what}; {hint}", params.tables[0].display()))
 }

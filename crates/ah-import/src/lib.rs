@@ -8,7 +8,7 @@
 //!    unit, a rate in a unit, or a question.
 //! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes. `texts` finds which columns are
 //!    numbers.
-//! 6. `warnings` are what the tables leave open, `doubts` what their other columns say about it.
+//! 6. `warnings` are what the tables leave open, `watched` what their other columns say about it, `differences` what changes times.
 //! 7. `log` writes them. Nothing is written before every row is read.
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ mod cell;
 mod column;
 mod condition;
 mod contents;
-mod doubts;
+mod differences;
 mod error;
 mod log;
 mod named;
@@ -34,6 +34,7 @@ mod times;
 mod tools;
 mod unit;
 mod warnings;
+mod watched;
 mod words;
 
 pub use ah_model::Error;

@@ -3,48 +3,34 @@
 use std::collections::BTreeSet;
 
 use ah_model::FeatureKind;
-use ah_model::math::ln;
 use ah_model::shown::{listed, quoted};
 use rustc_hash::FxHashMap;
 
 use crate::cell::{NONE, truth};
-use crate::contents::{Contents, TableRow, Time};
-use crate::doubts::{self, Deviation};
+use crate::column::is_named;
+use crate::contents::{Contents, Time};
 use crate::number;
 use crate::params::ImportParams;
 use crate::times::split_unit;
+use crate::watched::{Watched, shell};
 use crate::words;
-
-/// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
-/// different inputs, and a feature that distinguishes these was not given.
-const APART: f64 = 2.0;
 
 /// The same greatest time in several rows may be a failure or a limit where it is so many times all others.
 const LIMIT: f64 = 10.0;
 
-/// The most times among which a reason for differences is looked for.
-const MOST_COMPARED: usize = 200_000;
-
 impl Contents {
     /// All sentences, what is assumed first.
     pub fn warnings(&self, params: &ImportParams) -> Vec<String> {
-        let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
-        let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
         let names_device = params.device.is_some() || params.device_capa.is_some();
         let mut warnings: Vec<String> = self.assumed_unit().into_iter().collect();
         warnings.extend(self.unfound(params));
         warnings.extend(self.left_out());
         warnings.extend(self.limit());
         warnings.extend(self.odd_values());
-        let input_of = |row: usize| self.rows[row].input;
-        let fastest = self.fastest_rows();
-        let untimed = self.rows_without_times();
-        warnings.extend(self.doubts.validity(&fastest, &untimed, &input_of, &asked));
-        warnings.extend(self.doubts.counts(&self.roles.times[0].column.name));
-        if let [choice] = &self.roles.choice[..] {
-            warnings.extend(doubts::statistics(&self.choices, &choice.name));
-        }
-        warnings.extend(self.contradiction(params));
+        warnings.extend(self.validity());
+        warnings.extend(self.counts());
+        warnings.extend(self.statistics());
+        warnings.extend(self.differences(params));
         warnings.extend((!names_device).then(|| {
             "the log names no device, so a heuristic learned from it holds on every device; \
              name it with --device LOG, or a GPU's --device-capa and --shared-memory"
@@ -84,16 +70,16 @@ impl Contents {
         })
     }
 
-    /// The row with the least time, by input.
+    /// The row with the least time of each input.
     fn fastest_rows(&self) -> Vec<usize> {
-        let mut fastest: FxHashMap<u32, Time> = FxHashMap::default();
+        let mut fastest: Vec<Option<Time>> = vec![None; self.inputs.len()];
         for time in self.times.iter().filter(|time| time.ms.is_finite()) {
-            let least = fastest.entry(self.rows[time.row as usize].input).or_insert(*time);
-            if time.ms < least.ms {
-                *least = *time;
+            let fastest = &mut fastest[self.input(time) as usize];
+            if fastest.is_none_or(|least| time.ms < least.ms) {
+                *fastest = Some(*time);
             }
         }
-        fastest.values().map(|time| time.row as usize).collect()
+        fastest.into_iter().flatten().map(|time| time.row as usize).collect()
     }
 
     /// The rows that hold no time.
@@ -155,70 +141,63 @@ impl Contents {
         sentences
     }
 
-    /// A sentence about rows that give one choice on one input very different times.
-    fn contradiction(&self, params: &ImportParams) -> Option<String> {
-        // The least and the greatest time of each pair; of the repetitions in a row, the least counts.
-        let mut pairs: FxHashMap<(u32, u32), [Time; 2]> = FxHashMap::default();
-        for times in self.times.chunk_by(|a, b| (a.row, a.choice) == (b.row, b.choice)) {
-            let least = times.iter().copied().min_by(|a, b| a.ms.total_cmp(&b.ms))?;
-            let [low, high] = pairs.entry(self.pair(&least)).or_insert([least; 2]);
-            if least.ms < low.ms {
-                *low = least;
-            }
-            if least.ms > high.ms {
-                *high = least;
-            }
+    /// Sentences about columns without a role that probably say whether a row is valid, but for those that conditions are on.
+    fn validity(&self) -> Vec<String> {
+        let asked = self.roles.all_conditions().filter(|of| self.conditions[&of.text].is_found);
+        let asked: Vec<&str> = asked.map(|of| &*of.column.name).collect();
+        let is_open = |watched: &&Watched| !asked.iter().any(|name| is_named(&watched.name, name));
+        let fastest = self.fastest_rows();
+        let untimed = self.rows_without_times();
+        let input_of = |row: usize| self.rows[row].input;
+        let open = self.watched.values().filter(is_open);
+        open.flat_map(|watched| watched.validity(&fastest, &untimed, input_of)).collect()
+    }
+
+    /// A sentence for each column that counts the runs in the times, if their column has the name of a total.
+    fn counts(&self) -> Vec<String> {
+        let time = &self.roles.times[0].column.name;
+        let is_total = |word: &&str| ["total", "sum", "measured"].contains(&&*word.to_lowercase());
+        if !words::words(time).iter().any(is_total) {
+            return Vec::new();
         }
-        let apart = || pairs.values().filter(|[low, high]| high.ms > APART * low.ms);
-        let Some([low, high]) = apart().min_by_key(|[low, high]| low.row.min(high.row)) else {
-            return self.explained();
+        let sentence = |Watched { name, .. }: &Watched| {
+            format!("rows differ in {name}: if {} is a total of so many runs, divide it first", quoted(time))
         };
-        let place = |time: &Time| {
-            let TableRow { table, number, .. } = &self.rows[time.row as usize];
-            format!("{}:{}", params.tables[*table as usize].display(), number)
+        self.watched.values().filter(|watched| watched.counts_runs()).map(sentence).collect()
+    }
+
+    /// A sentence about choices that are statistics of another choice, such as `sort:p0.50` beside `sort`, or of all, such as
+    /// `total`.
+    fn statistics(&self) -> Option<String> {
+        let [column] = &self.roles.choice[..] else { return None };
+        let choices = &self.choices;
+        let of = |name: &str| {
+            let begins_figure = |at: usize| {
+                let (before, end) = name.split_at(at);
+                let is_one = end.starts_with([':', '·', '@'])
+                    || end.starts_with(['_', '/', '.', '-', ' ', '(', '[']) && words::is_figure(end);
+                choices.get(before).filter(|_| is_one)
+            };
+            name.char_indices().skip(1).find_map(|(at, _)| begins_figure(at))
         };
-        let unused = listed(self.roles.unused().map(|column| &column.name));
-        let others = match &*unused {
-            "" => String::new(),
-            unused => format!(" Columns without a role: {unused}."),
-        };
+        let mut found: Vec<_> = choices.iter().filter_map(|name| Some((name, of(name)?))).collect();
+        if found.is_empty() {
+            let alike = words::statistics_of_one(choices);
+            let other = |name: &&String| {
+                choices.iter().find(|other| other != name && (alike.len() == 1 || alike.contains(other)))
+            };
+            found = alike.iter().filter_map(|name| Some((*name, other(name)?))).collect();
+        }
+        let (first, of_first) = found.first()?;
+        let is_colon = first.strip_prefix(&**of_first).is_some_and(|end| end.starts_with(':'));
+        let pattern = if is_colon { "*:*" } else { first };
         Some(format!(
-            "rows contradict each other (pairs of an input and a choice: {}). The first: {} takes {:.3} times as long as {}. Is a feature \
-             missing from --features?{others}",
-            apart().count(),
-            place(high),
-            high.ms / low.ms,
-            place(low),
+            "choices that look like statistics of another one: {}, for example {} beside {}. If they are no choices, give --where {}",
+            found.len(),
+            quoted(first),
+            quoted(of_first),
+            shell(&format!("{}!={pattern}", column.name)),
         ))
-    }
-
-    /// The input and the choice of a time.
-    fn pair(&self, time: &Time) -> (u32, u32) {
-        (self.rows[time.row as usize].input, time.choice)
-    }
-
-    /// A sentence about what changes the times of a choice on an input: a column without a role, or the place in a list.
-    fn explained(&self) -> Option<String> {
-        let times = &self.times[..self.times.len().min(MOST_COMPARED)];
-        let is_finite = |time: &&Time| time.ms.is_finite();
-        // The sum of the logarithms of each pair, and their number.
-        let mut sums: FxHashMap<(u32, u32), (f64, u32)> = FxHashMap::default();
-        for time in times.iter().filter(is_finite) {
-            let (sum, count) = sums.entry(self.pair(time)).or_default();
-            (*sum, *count) = (*sum + ln(time.ms), *count + 1);
-        }
-        sums.retain(|_, (_, count)| *count > 1);
-        let mut deviations = Vec::new();
-        for of_list in times.chunk_by(|a, b| (a.row, a.choice) == (b.row, b.choice)) {
-            for (place, time) in (0..).zip(of_list).filter(|(_, time)| is_finite(time)) {
-                let (input, choice) = self.pair(time);
-                if let Some((sum, count)) = sums.get(&(input, choice)) {
-                    let log = ln(time.ms) - sum / f64::from(*count);
-                    deviations.push(Deviation { row: time.row as usize, input, choice, place, log });
-                }
-            }
-        }
-        self.doubts.explanation(&deviations, deviations.len() - sums.len())
     }
 }
 

@@ -85,6 +85,12 @@ pub fn is_spread(word: &str) -> bool {
     is_in(&WORDS.spreads, word.trim_matches(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether the end of a name is a figure: ` (p99)`, `_mean`, `/real_time`.
+pub fn is_figure(end: &str) -> bool {
+    let word: String = end.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    is_statistic(&word) || is_spread(&word) || is_in(&WORDS.figures, &word)
+}
+
 /// The word of a name that is a statistic of how far times differ, unless they are beside it: `mean ± std`.
 pub fn spread(name: &str) -> Option<&str> {
     words(name).into_iter().find(|word| is_spread(&word.to_lowercase())).filter(|_| !name.contains('±'))

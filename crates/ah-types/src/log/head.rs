@@ -4,8 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ah_model::shown::{listed, quoted, reason};
-use ah_model::{Error, Fault, FeatureKind, RowNumber, Schema};
-use rustc_hash::FxHashMap;
+use ah_model::{Error, Fault, RowNumber, Schema};
 use serde_json::Value as Json;
 
 use super::lines::{Lines, shown};
@@ -29,12 +28,12 @@ impl Head {
             None => Err(Fault::new("a line of JSON metadata", "an empty file", HINT).at_column(1)),
         };
         let metadata = metadata.map_err(at(1))?;
-        let kinds = metadata.kinds().map_err(|found| {
+        let features = metadata.features().map_err(|found| {
             let hint = "rename or remove it in the metadata and in the header";
             at(1)(Fault::new("distinct features", found, hint))
         })?;
         let columns = match lines.next().map_err(Error::io(path, "read"))? {
-            Some((_, line)) if !line.is_empty() => read_columns(line, &metadata, &kinds),
+            Some((_, line)) if !line.is_empty() => read_columns(line, &features),
             _ => Err(Fault::new("a CSV header", "nothing", HINT)),
         };
         let (columns, schema) = columns.map_err(at(2))?;
@@ -66,14 +65,10 @@ fn read_metadata(line: &[u8]) -> Result<Metadata, Fault> {
     })
 }
 
-/// The names of all columns in order, and the schema of the features among them: all features of the metadata,
-/// choice and feedback, each once.
-fn read_columns(
-    line: &[u8],
-    metadata: &Metadata,
-    kinds: &FxHashMap<&str, FeatureKind>,
-) -> Result<(Vec<String>, Schema), Fault> {
-    let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
+/// The names of all columns in order, and the schema of the features among them: all `features`, choice and feedback, each
+/// once.
+fn read_columns(line: &[u8], features: &Schema) -> Result<(Vec<String>, Schema), Fault> {
+    let names = || features.features().iter().map(|feature| feature.name.as_str());
     let mut record = csv::ByteRecord::new();
     let mut reader = csv::ReaderBuilder::new();
     let read = reader.has_headers(false).from_reader(line).read_byte_record(&mut record);
@@ -82,11 +77,11 @@ fn read_columns(
     let mut schema = Schema::default();
     for name in &record {
         let name = String::from_utf8_lossy(name).into_owned();
-        let is_new = match kinds.get(name.as_str()) {
-            Some(&kind) => schema.push(metadata.feature(&name, kind)).is_ok(),
+        let is_new = match features.get(&name) {
+            Some(feature) => schema.push(feature.clone()).is_ok(),
             None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => !columns.contains(&name),
             None => {
-                let known = listed(features());
+                let known = listed(names());
                 let expected =
                     format!("a feature of the metadata ({known}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}");
                 let hint = "list it under numerical_features or categorical_features in line 1";
@@ -98,7 +93,7 @@ fn read_columns(
         }
         columns.push(name);
     }
-    let mut all = features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]);
+    let mut all = names().chain([CHOICE_COLUMN, FEEDBACK_COLUMN]);
     match all.find(|name| schema.slot(name).is_none() && !columns.iter().any(|column| column == name)) {
         None => Ok((columns, schema)),
         Some(name) => {

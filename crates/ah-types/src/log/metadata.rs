@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ah_model::shown::quoted;
 use ah_model::{Device, Difference, Feature, FeatureKind, Schema};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -129,31 +128,26 @@ impl Metadata {
         self.collection.as_ref().is_some_and(says)
     }
 
-    /// The feature of this name.
-    pub(super) fn feature(&self, name: &str, kind: FeatureKind) -> Feature {
-        let integer = self.collection.as_ref().is_some_and(|c| c.integer_features.iter().any(|n| n == name));
-        Feature { kind, integer: integer && kind == FeatureKind::Numerical, ..Feature::numerical(name) }
-    }
-
-    /// The kind of each feature by its name.
+    /// The features: the numerical ones, then the categorical ones.
     ///
     /// # Errors
     /// What is wrong with a name that occurs twice, or that is the name of another column.
-    pub(super) fn kinds(&self) -> Result<FxHashMap<&str, FeatureKind>, String> {
-        let numerical = self.numerical_features.iter().map(|name| (name, FeatureKind::Numerical));
-        let categorical = self.categorical_features.iter().map(|name| (name, FeatureKind::Categorical));
-        let mut kinds = FxHashMap::default();
-        for (name, kind) in numerical.chain(categorical) {
-            let wrong = match kinds.insert(name.as_str(), kind) {
-                _ if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => {
-                    format!("a feature named {}, which is the name of another column", quoted(name))
-                }
-                None => continue,
-                Some(_) => format!("the feature {} twice", quoted(name)),
-            };
-            return Err(wrong);
+    pub(super) fn features(&self) -> Result<Schema, String> {
+        let integers: &[String] = self.collection.as_ref().map_or(&[], |of| &of.integer_features);
+        let numerical = self
+            .numerical_features
+            .iter()
+            .map(|name| Feature { integer: integers.contains(name), ..Feature::numerical(name) });
+        let categorical = self.categorical_features.iter().map(Feature::categorical);
+        let mut schema = Schema::default();
+        for feature in numerical.chain(categorical) {
+            let name = quoted(&feature.name);
+            if matches!(&*feature.name, CHOICE_COLUMN | FEEDBACK_COLUMN) {
+                return Err(format!("a feature named {name}, which is the name of another column"));
+            }
+            schema.push(feature).map_err(|_| format!("the feature {name} twice"))?;
         }
-        Ok(kinds)
+        Ok(schema)
     }
 }
 

@@ -143,7 +143,7 @@ impl LogWriter {
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, Error> {
         let repeated = |found| Fault::new("distinct features", found, "rename it");
-        metadata.kinds().map_err(|found| repeated(found).at(&self.path, RowNumber::Line(1)))?;
+        metadata.features().map_err(|found| repeated(found).at(&self.path, RowNumber::Line(1)))?;
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
         let length = self.file.metadata().map_err(Error::io(&self.path, "read"))?.len();

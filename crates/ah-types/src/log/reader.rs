@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use ah_model::{Error, RowNumber, Schema, admits, artefact};
+use ah_model::{Error, RowNumber, Value, admits, artefact};
 
 use super::data::{Log, Source};
 use super::devices::{self, LoggedDevice};
@@ -72,6 +72,71 @@ impl<'a, R: Read> OpenLog<'a, R> {
         let head = Head::read(path, &mut lines)?;
         Ok(Self { path, lines, head })
     }
+
+    /// Checks that this log belongs to the same log as the first one. Parts of one sequence may have other seeds and choices, and
+    /// machines of one kind what [`admits`] allows: drivers, clocks, versions of libraries.
+    fn agree(&self, first: &Self) -> Result<(), Error> {
+        let metadata = &first.head.metadata;
+        let is_same_kind = match (metadata.device(), self.head.metadata.device()) {
+            (Some(first), Some(other)) => admits(&first.identity(), &other.identity()).is_ok(),
+            _ => false,
+        };
+        let may_differ = |key: &str| {
+            ["autoheuristic_rs.seed", "choices"].contains(&key)
+                || is_same_kind && key.starts_with("autoheuristic_rs.device.")
+        };
+        let mut found = differences(metadata, &self.head.metadata);
+        found.retain(|difference| !may_differ(&difference.key));
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Metadata {
+            path: self.path.to_owned(),
+            other: first.path.display().to_string(),
+            differences: found,
+            hint: "their features differ, or they come from devices that no feature distinguishes; train on each log separately"
+                .to_owned(),
+        })
+    }
+
+    /// Adds the rows to those of other logs, each with the values of the `device`.
+    fn add_to(self, merger: &mut Merger, device: Vec<Value>, options: ReadOptions<'_>) -> Result<(), Error> {
+        let Self { path, mut lines, head } = self;
+        merger.list_choices(head.metadata.choices.as_deref());
+        let column = |name: &String| match name.as_str() {
+            CHOICE_COLUMN => Column::Choice,
+            FEEDBACK_COLUMN => Column::Feedback,
+            name => Column::Feature(merger.log.schema.slot(name).unwrap_or_default()),
+        };
+        let mut reader = RowReader::new(head.columns.iter().map(column).collect(), device);
+        let samples_before = merger.log.samples.len();
+        let irregularities_before = merger.log.irregularities.clone();
+        let mut rows = 0;
+        while let Some((line, text)) = lines.next().map_err(Error::io(path, "read"))? {
+            if text.iter().all(u8::is_ascii_whitespace) {
+                merger.log.irregularities.blank_lines += 1;
+                continue;
+            }
+            match reader.row(text, merger).map_err(|fault| fault.at(path, RowNumber::Line(line))) {
+                Ok(()) => rows += 1,
+                Err(fault) if options.skip_bad_rows => merger.log.irregularities.bad_rows.add(&fault),
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        let hash = lines.hash();
+        let date = head.metadata.collection.map(|collection| collection.date).unwrap_or_default();
+        if !hash.is_empty() && merger.log.sources.iter().any(|source| source.hash == hash) {
+            // The same bytes add no input or choice, so only the samples are removed again.
+            merger.log.samples.truncate(samples_before);
+            merger.log.irregularities = irregularities_before;
+            merger.log.irregularities.repeated.push(path.to_owned());
+            rows = 0;
+        } else if !lines.terminated {
+            merger.log.irregularities.unterminated.push(path.to_owned());
+        }
+        merger.log.sources.push(Source { path: path.to_owned(), hash, date, rows });
+        Ok(())
+    }
 }
 
 /// Reads the rows of all logs.
@@ -79,11 +144,10 @@ fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result
     let first = logs.first().ok_or_else(|| Error::parameter("logs", "at least one log", "none"))?;
     let mut metadata = first.head.metadata.clone();
     let mut schema = first.head.schema.clone();
-    let first_path = first.path.to_owned();
+    let first_path = first.path;
     let devices: Vec<LoggedDevice> = logs.iter().map(|log| LoggedDevice::new(&log.head.metadata)).collect();
     // Logs of one kind of device need no feature of it.
-    let disagreeing =
-        logs[1..].iter().find_map(|log| agree(log.path, &first_path, &metadata, &log.head).err());
+    let disagreeing = logs[1..].iter().find_map(|log| log.agree(first).err());
     let mut names = Vec::new();
     if let Some(wanted) = options.device_features {
         let of_devices: &[LoggedDevice] = if disagreeing.is_some() { &devices } else { &devices[..1] };
@@ -102,7 +166,7 @@ fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result
     devices::extend(&mut schema, &mut metadata, &names, &devices);
     let mut merger = Merger::new(metadata, schema);
     for (log, device) in logs.into_iter().zip(&devices) {
-        add(&mut merger, log, device, &names, options)?;
+        log.add_to(&mut merger, device.values(&names), options)?;
     }
     if merger.log.samples.is_empty() {
         let why = "the log has no rows; measure some inputs first (ah-collect)";
@@ -111,77 +175,4 @@ fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result
     let devices =
         if names.is_empty() { devices[..1].to_vec() } else { devices::distinguishable(&devices, &names) };
     Ok(merger.finish(devices))
-}
-
-/// Adds the rows of one log.
-fn add<R: Read>(
-    merger: &mut Merger,
-    log: OpenLog<'_, R>,
-    device: &LoggedDevice,
-    names: &[&str],
-    options: ReadOptions<'_>,
-) -> Result<(), Error> {
-    let OpenLog { path, mut lines, head } = log;
-    merger.list_choices(head.metadata.choices.as_deref());
-    let columns = head.columns.iter().map(|name| column(name, &merger.log.schema)).collect();
-    let mut reader = RowReader::new(columns, device.values(names));
-    let before = (merger.log.samples.len(), merger.log.irregularities.clone());
-    let mut rows = 0;
-    while let Some((line, text)) = lines.next().map_err(Error::io(path, "read"))? {
-        if text.iter().all(u8::is_ascii_whitespace) {
-            merger.log.irregularities.blank_lines += 1;
-            continue;
-        }
-        match reader.row(text, merger).map_err(|fault| fault.at(path, RowNumber::Line(line))) {
-            Ok(()) => rows += 1,
-            Err(fault) if options.skip_bad_rows => merger.log.irregularities.bad_rows.add(&fault),
-            Err(fault) => return Err(fault.into()),
-        }
-    }
-    let hash = lines.hash();
-    let date = head.metadata.collection.map(|collection| collection.date).unwrap_or_default();
-    if !hash.is_empty() && merger.log.sources.iter().any(|source| source.hash == hash) {
-        // The same bytes add no input or choice, so only the samples are removed again.
-        merger.log.samples.truncate(before.0);
-        merger.log.irregularities = before.1;
-        merger.log.irregularities.repeated.push(path.to_owned());
-        rows = 0;
-    } else if !lines.terminated {
-        merger.log.irregularities.unterminated.push(path.to_owned());
-    }
-    merger.log.sources.push(Source { path: path.to_owned(), hash, date, rows });
-    Ok(())
-}
-
-fn column(name: &str, schema: &Schema) -> Column {
-    match name {
-        CHOICE_COLUMN => Column::Choice,
-        FEEDBACK_COLUMN => Column::Feedback,
-        name => Column::Feature(schema.slot(name).unwrap_or_default()),
-    }
-}
-
-/// Checks that a further log belongs to the same log. Parts of one sequence may have other seeds and choices, and machines
-/// of one kind what [`admits`] allows: drivers, clocks, versions of libraries.
-fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Result<(), Error> {
-    let is_same_kind = match (first.device(), other.metadata.device()) {
-        (Some(first), Some(other)) => admits(&first.identity(), &other.identity()).is_ok(),
-        _ => false,
-    };
-    let may_differ = |key: &str| {
-        ["autoheuristic_rs.seed", "choices"].contains(&key)
-            || is_same_kind && key.starts_with("autoheuristic_rs.device.")
-    };
-    let mut found = differences(first, &other.metadata);
-    found.retain(|difference| !may_differ(&difference.key));
-    if found.is_empty() {
-        return Ok(());
-    }
-    Err(Error::Metadata {
-        path: path.to_owned(),
-        other: first_path.display().to_string(),
-        differences: found,
-        hint: "their features differ, or they come from devices that no feature distinguishes; train on each log separately"
-            .to_owned(),
-    })
 }

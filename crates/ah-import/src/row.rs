@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::error::{bad_row, bad_row_or};
 use crate::quantity::Quantity;
 use crate::roles::Roles;
-use crate::times::{FAILED, SeenTimes, TimeColumn, Timing};
+use crate::times::{FAILED, SeenTimes, TimeColumn, TimeReader, Timing};
 use crate::unit::Unit;
 
 /// Separates the texts of an input's features, which never contain it.
@@ -57,8 +57,8 @@ impl Roles {
                 timings.push(FAILED);
                 continue;
             }
-            let read = self.params.read_times(time, cell, &quantity, &mut row.seen, timings);
-            read.map_err(|fault| fault.in_column(&time.column.name))?;
+            let mut reader = TimeReader { params: &self.params, column: time, quantity, seen: &mut row.seen };
+            reader.read(cell, timings).map_err(|fault| fault.in_column(&time.column.name))?;
             for run in 0..timings.len() - before {
                 if self.is_failed_by(cells, cell, Some(run)) {
                     timings[before + run] = FAILED;
@@ -98,7 +98,8 @@ impl Roles {
             (Some(Quantity::Time(_)), Some(named @ Quantity::Rate(_))) => Ok(named.clone()),
             (Some(found), _) => {
                 let hint = "leave the flag out, and the times of each row are taken in its own unit; or keep some rows with --where";
-                self.params.agreed(time, &found, hint).cloned().map_err(|fault| fault.in_column(&column.name))
+                let agrees = self.params.agrees(time, &found, hint);
+                agrees.map(|()| found).map_err(|fault| fault.in_column(&column.name))
             }
             (None, None) if !self.params.higher_is_better => {
                 let hint = "name the unit of all times with --unit, or --higher-is-better for rates";

@@ -5,7 +5,7 @@ use ah_model::shown::{cut, quoted};
 
 use crate::cell::Cell;
 use crate::column::Column;
-use crate::error::bad_row;
+use crate::error::{bad_row, bad_row_or};
 use crate::number;
 use crate::params::ImportParams;
 use crate::quantity::Quantity;
@@ -38,99 +38,85 @@ pub struct SeenTimes {
     pub greatest: (f64, String),
 }
 
-impl ImportParams {
-    /// Adds the timings in a cell of a column to `timings`. `of_row` is what the row says that its times are.
-    pub fn read_times(
-        &self,
-        column: &TimeColumn,
-        cell: &Cell,
-        of_row: &Quantity,
-        seen: &mut SeenTimes,
-        timings: &mut Vec<Timing>,
-    ) -> Result<(), Fault> {
+/// Reads the cells of a column of times in one row.
+pub struct TimeReader<'r> {
+    pub params: &'r ImportParams,
+    pub column: &'r TimeColumn,
+    /// What the row says that its times are.
+    pub quantity: Quantity,
+    pub seen: &'r mut SeenTimes,
+}
+
+impl TimeReader<'_> {
+    /// Adds the timings in a cell to `timings`.
+    pub fn read(&mut self, cell: &Cell, timings: &mut Vec<Timing>) -> Result<(), Fault> {
         let Cell::List(list) = cell else {
-            timings.push(self.time(column, cell, of_row, seen)?);
+            timings.push(self.time(cell)?);
             return Ok(());
         };
         if list.iter().any(|cell| matches!(cell, Cell::List(_))) {
-            let hint = format!(
-                "name the place of the times in the list, for example --time {}.0",
-                cut(&column.column.name, 60)
-            );
-            let expected = "a list of times, not one with lists inside";
-            return Err(Fault::new(expected, cell.shown(), hint));
+            let column = cut(&self.column.column.name, 60);
+            let hint = format!("name the place of the times in the list, for example --time {column}.0");
+            return Err(Fault::new("a list of times, not one with lists inside", cell.shown(), hint));
         }
-        list.iter().try_for_each(|cell| self.read_times(column, cell, of_row, seen, timings))
+        list.iter().try_for_each(|cell| self.read(cell, timings))
     }
 
-    fn time(
-        &self,
-        column: &TimeColumn,
-        cell: &Cell,
-        of_row: &Quantity,
-        seen: &mut SeenTimes,
-    ) -> Result<Timing, Fault> {
+    fn time(&mut self, cell: &Cell) -> Result<Timing, Fault> {
+        let params = self.params;
         let text = cell.as_text().unwrap_or_default();
-        if self.is_failed(text) {
+        if params.is_failed(text) {
             return Ok(FAILED);
         }
         if cell.is_missing() {
-            return Ok(self.failed.as_ref().and(FAILED));
+            return Ok(params.failed.as_ref().and(FAILED));
         }
         let (number, own) = split_unit(text);
-        let own = match own.is_empty() || number.is_empty() || number::read(text, self.decimal).is_some() {
+        let own = match own.is_empty() || number.is_empty() || number::read(text, params.decimal).is_some() {
             true => None,
-            false => Some(Quantity::of_unit(own).ok_or_else(|| self.fault(cell, of_row))?),
+            false => Some(Quantity::of_unit(own).ok_or_else(|| params.fault(cell, &self.quantity))?),
         };
         // A unit leaves `84.5` of `84.5 ± 1.7` too; `inf` is a word.
         let number = if number.is_empty() { text } else { number };
-        seen.has_own_units |= own.is_some();
-        let quantity = match &own {
-            Some(own) => {
-                self.agreed(column, own, "leave the flag out, and each time is taken in its own unit")?
-            }
-            None => of_row,
-        };
-        if let Some(first) = seen.first.as_ref().filter(|first| !quantity.agrees(first)) {
+        self.seen.has_own_units |= own.is_some();
+        if let Some(own) = &own {
+            let hint = "leave the flag out, and each time is taken in its own unit";
+            params.agrees(self.column, own, hint)?;
+        }
+        let quantity = own.as_ref().unwrap_or(&self.quantity);
+        let first = self.seen.first.as_ref().unwrap_or(quantity);
+        if !quantity.agrees(first) {
             let hint = "keep the rows of one kind with --where";
             return Err(Fault::new(format!("{first}, as in the rows before"), quantity.to_string(), hint));
         }
-        let x = number::read(number, self.decimal).ok_or_else(|| self.fault(cell, of_row))?;
-        let ms = quantity.ms(x, seen.first.as_ref().or(Some(quantity)));
+        let x = number::read(number, params.decimal).ok_or_else(|| params.fault(cell, &self.quantity))?;
+        let ms = quantity.ms(x, Some(first));
         // An infinite rate has the time 0. A number that is too large in milliseconds is not a failure.
         if !(ms > 0.0 && (ms.is_finite() || x.is_infinite())) {
-            return Err(self.fault(cell, quantity));
+            return Err(params.fault(cell, quantity));
         }
-        if seen.first.is_none() {
-            seen.first = Some(quantity.clone());
+        if self.seen.first.is_none() {
+            self.seen.first = Some(quantity.clone());
         }
-        if ms.is_finite() && ms > seen.greatest.0 {
-            seen.greatest = (ms, text.to_owned());
+        if ms.is_finite() && ms > self.seen.greatest.0 {
+            self.seen.greatest = (ms, text.to_owned());
         }
         Ok(Some(ms))
     }
+}
 
-    /// The quantity that a row or a cell gives its number, where the flags and the name of the column do not contradict.
-    pub fn agreed<'q>(
-        &self,
-        column: &TimeColumn,
-        found: &'q Quantity,
-        hint: &str,
-    ) -> Result<&'q Quantity, Fault> {
+impl ImportParams {
+    /// Checks that the quantity that a row or a cell gives its number does not contradict the flags or the name of the column.
+    pub fn agrees(&self, column: &TimeColumn, found: &Quantity, hint: &str) -> Result<(), Fault> {
         let expected = match (&column.named, found) {
             (Some(Quantity::Time(named)), found) if *found != Quantity::Time(*named) => named.to_string(),
-            (Some(Quantity::Rate(_)), Quantity::Time(_)) | (None, Quantity::Time(_))
-                if self.higher_is_better =>
-            {
+            (Some(Quantity::Rate(_)) | None, Quantity::Time(_)) if self.higher_is_better => {
                 "rates".to_owned()
             }
-            _ => return Ok(found),
+            _ => return Ok(()),
         };
-        Err(Fault::new(
-            format!("{expected}, as the flags or the column of times say"),
-            found.to_string(),
-            hint,
-        ))
+        let expected = format!("{expected}, as the flags or the column of times say");
+        Err(Fault::new(expected, found.to_string(), hint))
     }
 
     /// Whether a text stands for a failure, or is a number that does.
@@ -150,25 +136,24 @@ impl ImportParams {
                 )
             }
         };
-        let fault = bad_row(expected, cell.shown());
+        let found = cell.shown();
         let text = cell.as_text().unwrap_or_default();
         let number = number::read(text, self.decimal);
-        let hint = if Quantity::of_unit(text).is_some() || is_time(text) {
-            "remove this row of names or units, and give --unit; below names in another order, split the file"
-                .to_owned()
+        if Quantity::of_unit(text).is_some() || is_time(text) {
+            let hint = "remove this row of names or units, and give --unit; below names in another order, split the file";
+            Fault::new(expected, found, hint)
         } else if number::is_localized(text) || number::is_localized(split_unit(text).0) {
-            number::hint(split_unit(text).0).to_owned()
+            Fault::new(expected, found, number::hint(split_unit(text).0))
         } else if text.starts_with(char::is_alphabetic) || number.is_some() {
             let failed = quoted(&format!("--failed={text}"));
             let rounded = match number {
                 Some(0.0) => " (a time that was rounded to 0 is none: write half of the last digit)",
                 _ => "",
             };
-            format!("give {failed} if the choice failed here{rounded}, or {}", fault.hint)
+            bad_row_or(&format!("give {failed} if the choice failed here{rounded}"), expected, found)
         } else {
-            return fault;
-        };
-        Fault { hint, ..fault }
+            bad_row(expected, found)
+        }
     }
 }
 
@@ -204,11 +189,10 @@ mod tests {
         let column =
             Column { index: 0, path: Vec::new(), name: "ms".to_owned(), categorical: false, decimal: None };
         let column = TimeColumn { column, choice: String::new(), named };
-        let mut seen = SeenTimes::default();
         let mut timings = Vec::new();
-        rules
-            .read_times(&column, &Cell::from(text), &quantity, &mut seen, &mut timings)
-            .map_err(|fault| fault.expected)?;
+        let seen = &mut SeenTimes::default();
+        let mut reader = TimeReader { params: rules, column: &column, quantity, seen };
+        reader.read(&Cell::from(text), &mut timings).map_err(|fault| fault.expected)?;
         Ok(timings[0])
     }
 

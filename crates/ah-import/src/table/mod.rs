@@ -54,13 +54,12 @@ fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
 /// Adds the columns of the tool's pattern, and of `--name-pattern`.
 fn with_names(path: &Path, mut table: Table, params: &ImportParams) -> Result<Table, Error> {
     // The lines that do not fit the tool's pattern are no rows.
-    if let Some(lines) = &table.preset.line_pattern {
-        let lines = pattern::parse(lines)?;
-        table = pattern::split(path, table, Some("line"), lines, true)?;
+    if let Some(lines) = table.preset.line_pattern.clone() {
+        table = pattern::split(path, table, Some("line"), &lines, true)?;
     }
     if let Some(names) = &params.name_pattern {
         let column = table.preset.apply(params, &table.columns).name_column;
-        table = pattern::split(path, table, column.as_deref(), pattern::parse(names)?, false)?;
+        table = pattern::split(path, table, column.as_deref(), names, false)?;
     }
     Ok(table)
 }

@@ -13,52 +13,40 @@ use crate::column::is_named;
 /// Columns that have the names of benchmarks, where no flag says which one.
 const NAMES: [&str; 6] = ["name", "run_name", "Name", "benchmark", "Benchmark", "command"];
 
-/// The regular expression of a pattern with named groups.
-///
-/// # Errors
-/// A pattern that is none, or has no named group.
-pub fn parse(pattern: &str) -> Result<Regex, Error> {
-    let wrong = |found: String| {
-        Error::parameter("name_pattern", "a regular expression with named groups, such as (?<n>\\d+)", found)
-    };
-    let regex = Regex::new(pattern)
-        .map_err(|e| wrong(format!("{} ({})", quoted(pattern), e.to_string().replace('\n', " "))))?;
-    if regex.capture_names().flatten().next().is_none() {
-        return Err(wrong(quoted(pattern)));
-    }
-    Ok(regex)
-}
-
 /// Adds the columns of a pattern's named groups, by the names in `column`. Rows whose name does not fit are bad ones, or with `skip`
 /// no rows.
 ///
 /// # Errors
-/// A table without that column, or with a column of a group's name.
+/// A pattern that is no regular expression with named groups; a table without that column, or with a column of a group's name.
 pub fn split(
     path: &Path,
     table: Table,
     column: Option<&str>,
-    regex: Regex,
+    pattern: &str,
     skip: bool,
 ) -> Result<Table, Error> {
+    let wrong = |expected: &str, found: String| Err(Error::parameter("name_pattern", expected, found));
+    let expected = "a regular expression with named groups, such as (?<n>\\d+)";
+    let regex = match Regex::new(pattern) {
+        Ok(regex) => regex,
+        Err(e) => {
+            return wrong(expected, format!("{} ({})", quoted(pattern), e.to_string().replace('\n', " ")));
+        }
+    };
+    let groups: Vec<String> = regex.capture_names().flatten().map(str::to_owned).collect();
+    if groups.is_empty() {
+        return wrong(expected, quoted(pattern));
+    }
     let mut columns = table.columns;
     let names: Vec<&str> = column.map_or_else(|| NAMES.to_vec(), |column| vec![column]);
     let place = names.iter().find_map(|name| columns.iter().position(|known| is_named(known, name)));
     let Some(place) = place else {
         let found = format!("none; the columns of {} are {}", path.display(), listed(&columns));
-        return Err(Error::parameter(
-            "name_column",
-            format!("the column of the names ({})", listed(names)),
-            found,
-        ));
+        let expected = format!("the column of the names ({})", listed(names));
+        return Err(Error::parameter("name_column", expected, found));
     };
-    let groups: Vec<String> = regex.capture_names().flatten().map(str::to_owned).collect();
     if let Some(known) = groups.iter().find(|group| columns.contains(group) && !skip) {
-        return Err(Error::parameter(
-            "name_pattern",
-            "groups with other names than those of the columns",
-            quoted(known),
-        ));
+        return wrong("groups with other names than those of the columns", quoted(known));
     }
     let name = columns[place].clone();
     columns.extend(groups.iter().cloned());
@@ -76,11 +64,8 @@ pub fn split(
                 Fault::new(format!("a name that fits {}", quoted(regex.as_str())), quoted(text), hint);
             return (!skip).then(|| Err(fault.in_column(&name).at(&path, number).into()));
         };
-        let parts: Vec<Cell> = groups
-            .iter()
-            .map(|group| found.name(group).map_or(Cell::Missing(""), |part| part.as_str().into()))
-            .collect();
-        cells.extend(parts);
+        let part = |group: &String| found.name(group).map_or(Cell::Missing(""), |part| part.as_str().into());
+        cells.extend(groups.iter().map(part).collect::<Vec<Cell>>());
         Some(Ok(Row { number, cells }))
     });
     Ok(Table { columns, rows: Box::new(rows), ..table })

@@ -27,8 +27,13 @@ pub fn hint(text: &str) -> &'static str {
     }
 }
 
-/// What to do where numbers are in a notation that import does not read.
-pub const NOTATION_HINT: &str = "write its digits alone (1000 for 1_000 or 1k)";
+/// What to do about a text that is a number in a form that import does not read; `None` for any other text.
+pub fn advice(text: &str) -> Option<&'static str> {
+    if is_localized(text) {
+        return Some(hint(text));
+    }
+    is_notation(text).then_some("write its digits alone (1000 for 1_000 or 1k)")
+}
 
 /// Reads a number. Without `decimal`, digits may be grouped where it can be read in one way alone: `1,234.5`, but not `1,234`;
 /// nor `512 498`, which may be two numbers.

@@ -64,7 +64,7 @@ impl Texts {
         if !is_number {
             self.names.see(text, row);
             let has_digit = text.contains(|c: char| c.is_ascii_digit());
-            if has_digit && (number::is_localized(text) || number::is_notation(text)) {
+            if has_digit && number::advice(text).is_some() {
                 self.odd.see(text, row);
             }
             return;
@@ -150,11 +150,7 @@ impl Texts {
 
 /// The fault of a text that is of another kind than those around it.
 fn odd(text: &str, expected: String) -> Fault {
-    let hint = match text {
-        text if number::is_localized(text) => number::hint(text),
-        text if number::is_notation(text) => number::NOTATION_HINT,
-        _ => "fix it",
-    };
+    let hint = number::advice(text).unwrap_or("fix it");
     Fault::new(
         expected,
         quoted(text),

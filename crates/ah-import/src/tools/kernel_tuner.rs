@@ -35,12 +35,10 @@ pub fn read(document: &Json) -> Result<Vec<NamedRow>, Fault> {
     let row = |(name, mut row): (String, Map<String, Json>)| {
         let mut parameters = Map::new();
         for key in &tune_params_keys {
-            let value = row.shift_remove(key).ok_or_else(|| {
-                bad_file(
-                    format!("all tunable parameters in the entry {}", quoted(&name)),
-                    format!("no {key}"),
-                )
-            })?;
+            let Some(value) = row.shift_remove(key) else {
+                let expected = format!("all tunable parameters in the entry {}", quoted(&name));
+                return Err(bad_file(expected, format!("no {key}")));
+            };
             parameters.insert(key.clone(), value);
         }
         // A failed configuration has no `times`, and its `time` is the reason, which the preset knows.

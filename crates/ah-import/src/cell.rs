@@ -142,8 +142,7 @@ pub const NONE: &str = "None";
 /// The word, if pandas, polars, R or SQL write a missing value in this way.
 fn missing(text: &str) -> Option<&'static str> {
     const WORDS: [&str; 6] = ["", "NA", "N/A", "<NA>", "null", "NULL"];
-    let is_nan = text.eq_ignore_ascii_case("nan");
-    WORDS.into_iter().find(|word| *word == text).or(is_nan.then_some("NaN"))
+    WORDS.into_iter().find(|word| *word == text).or(text.eq_ignore_ascii_case("nan").then_some("NaN"))
 }
 
 #[cfg(test)]

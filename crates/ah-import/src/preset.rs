@@ -67,8 +67,7 @@ pub fn names() -> Vec<String> {
 /// # Errors
 /// [`Error::Parameter`] for another name.
 pub fn text(tool: &str) -> Result<&'static str, Error> {
-    let text = FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8());
-    text.ok_or_else(|| {
+    FILES.get_file(format!("{tool}.toml")).and_then(|file| file.contents_utf8()).ok_or_else(|| {
         let names = names();
         let found = format!("{}{}", quoted(tool), did_you_mean(tool, &names));
         Error::parameter("tool", format!("one of {}", listed(&names)), found)

@@ -143,6 +143,5 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, preset: Preset) -> Table 
         let line = line.map_err(Error::io(&file, "read"))?;
         Ok(Row { number: RowNumber::Line(number), cells: vec![Cell::Text(line)] })
     });
-    let columns = vec!["line".to_owned()];
-    Table { columns, preset, rows: Box::new(rows) }
+    Table { columns: vec!["line".to_owned()], preset, rows: Box::new(rows) }
 }

@@ -31,8 +31,7 @@ pub fn parse_document(text: &str) -> Result<Json, String> {
 fn plain(text: &str) -> Cow<'_, str> {
     // A string is found as a whole, and stays.
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        let words = r#""(?:[^"\\]|\\.)*"|NaN|-?Infinity|-?[0-9][0-9.eE+-]*"#;
-        Regex::new(words).expect("a regular expression")
+        Regex::new(r#""(?:[^"\\]|\\.)*"|NaN|-?Infinity|-?[0-9][0-9.eE+-]*"#).expect("a regular expression")
     });
     WORDS.replace_all(text, |found: &Captures<'_>| match &found[0] {
         "NaN" => "null".to_owned(),

@@ -5,6 +5,7 @@ use ah_model::{Fault, FeatureKind};
 
 use crate::cell::{Cell, truth};
 use crate::column::Column;
+use crate::condition::Condition;
 use crate::error::{bad_row, bad_row_or};
 use crate::quantity::Quantity;
 use crate::roles::Roles;
@@ -53,35 +54,24 @@ impl Roles {
             }
             let cell = time.column.cell(cells);
             let before = timings.len();
-            if self.is_failed_by(cells, cell, None) {
+            let states = |condition: &Condition| states_of_runs(condition.column.cell(cells), cell);
+            let fails = |of: &Condition| states(of).is_none() && of.holds(of.column.cell(cells));
+            if self.failed_where.iter().any(fails) {
                 timings.push(FAILED);
                 continue;
             }
             let mut reader = TimeReader { params: &self.params, column: time, quantity, seen: &mut row.seen };
             reader.read(cell, timings).map_err(|fault| fault.in_column(&time.column.name))?;
-            for run in 0..timings.len() - before {
-                if self.is_failed_by(cells, cell, Some(run)) {
-                    timings[before + run] = FAILED;
+            for condition in &self.failed_where {
+                let states = states(condition).into_iter().flatten();
+                for (timing, state) in timings[before..].iter_mut().zip(states) {
+                    if condition.holds(state) {
+                        *timing = FAILED;
+                    }
                 }
             }
         }
         Ok(())
-    }
-
-    /// Whether a run failed by a condition of `--failed-where`. Of a list of times, a list of the same length has the states
-    /// of its runs (`run`); anything else is the state of the row.
-    fn is_failed_by(&self, cells: &[Cell], times: &Cell, run: Option<usize>) -> bool {
-        let of_runs = match times {
-            Cell::List(times) if !times.is_empty() => times.len(),
-            _ => 0,
-        };
-        self.failed_where.iter().any(|condition| match (condition.column.cell(cells), run) {
-            (Cell::List(states), run) if states.len() == of_runs => {
-                run.is_some_and(|run| condition.holds(&states[run]))
-            }
-            (state, None) => condition.holds(state),
-            (_, Some(_)) => false,
-        })
     }
 
     /// The quantity of a column's times in a row. In the files of Google Benchmark and JMH the rows differ.
@@ -108,6 +98,14 @@ impl Roles {
             }
             (None, _) => Ok(default()),
         }
+    }
+}
+
+/// The states of the runs in a list of times: a list of the same length. Anything else is the state of the row.
+fn states_of_runs<'c>(states: &'c Cell, times: &Cell) -> Option<&'c Vec<Cell>> {
+    match (states, times) {
+        (Cell::List(states), Cell::List(times)) if states.len() == times.len() => Some(states),
+        _ => None,
     }
 }
 

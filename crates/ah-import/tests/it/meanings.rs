@@ -212,6 +212,11 @@ fn another_column_may_say_that_a_row_failed() {
     (params.features, params.choice, params.time) = (names("n"), names("way"), names("s"));
     params.failed_where = names("codes!=0");
     assert_eq!(rows(&folder, &params), "1,a,1000; 1,a,inf; 1,a,3000");
+    // An empty list beside one time is the state of its row, and holds nothing.
+    let text = r#"[{"n": 1, "way": "a", "s": 1, "codes": []}, {"n": 1, "way": "b", "s": 2, "codes": [0]}]"#;
+    params.tables = folder.table("empty.json", text).tables;
+    params.failed_where = names("codes=1");
+    assert_eq!(rows(&folder, &params), "1,a,1000; 1,b,2000");
 }
 
 #[test]

@@ -97,8 +97,7 @@ impl Cell {
         text: &mut String,
     ) -> Result<FeatureKind, &'static str> {
         let name = self.as_text().ok_or("a value")?;
-        let number = decimal.map_or_else(|| ah_types::number(name), |_| number::read(name, decimal));
-        if let Some(x) = number.filter(|_| !verbatim) {
+        if let Some(x) = number::of_feature(name, decimal).filter(|_| !verbatim) {
             if x.is_infinite() {
                 return Err("a finite number");
             }

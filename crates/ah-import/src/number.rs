@@ -53,6 +53,11 @@ pub fn read(text: &str, decimal: Option<Decimal>) -> Option<f64> {
     })
 }
 
+/// Reads the number of a feature. Its digits may be grouped only where `decimal` says how.
+pub fn of_feature(text: &str, decimal: Option<Decimal>) -> Option<f64> {
+    decimal.map_or_else(|| ah_types::number(text), |_| read(text, decimal))
+}
+
 /// Whether text that is no number is one with grouped digits or with a decimal comma.
 pub fn is_localized(text: &str) -> bool {
     text.contains(|c: char| !c.is_ascii_alphanumeric())

@@ -141,14 +141,11 @@ impl ImportParams {
 
     /// Names and values of `--set`.
     pub(crate) fn constants(&self) -> Result<Vec<(&str, &str)>, Error> {
-        let mut pairs = Vec::new();
-        for text in &self.set {
-            match text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
-                Some(pair) => pairs.push(pair),
-                None => return Err(Error::parameter("set", "FEATURE=VALUE", quoted(text))),
-            }
-        }
-        Ok(pairs)
+        let pairs = self.set.iter().map(|text| {
+            let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+            pair.ok_or_else(|| Error::parameter("set", "FEATURE=VALUE", quoted(text)))
+        });
+        pairs.collect()
     }
 }
 

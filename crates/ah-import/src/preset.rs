@@ -80,15 +80,13 @@ pub fn find(params: &ImportParams, has: impl Fn(&str) -> bool) -> Option<Preset>
         return None;
     }
     // A tool may write several formats: `jmh` and `jmh-csv`.
-    let is_asked = |preset: &Preset| match &params.tool {
-        Some(tool) => {
-            preset.name.strip_prefix(&**tool).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        }
-        None => true,
+    let is_of = |preset: &Preset, tool: &str| {
+        preset.name.strip_prefix(tool).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let fits = |preset: &Preset| is_asked(preset) && preset.has.iter().all(|mark| has(mark));
-    let mut fitting = all().into_iter().filter(fits);
-    fitting.next().filter(|_| fitting.next().is_none())
+    let mut fitting = all();
+    fitting.retain(|preset| params.tool.as_ref().is_none_or(|tool| is_of(preset, tool)));
+    fitting.retain(|preset| preset.has.iter().all(|mark| has(mark)));
+    fitting.pop().filter(|_| fitting.is_empty())
 }
 
 /// The names of the files of a row, of each tool that writes folders.

@@ -101,11 +101,10 @@ impl fmt::Display for ImportReport {
         if self.rows_left_out > 0 {
             write!(f, " (left out by --where: {})", self.rows_left_out)?;
         }
-        write!(f, ": {} inputs, {} choices", self.inputs, self.choices)?;
         writeln!(
             f,
-            "; {} times, in {}, {} failed, {} not measured",
-            self.measured, self.unit, self.failed, self.not_measured
+            ": {} inputs, {} choices; {} times, in {}, {} failed, {} not measured",
+            self.inputs, self.choices, self.measured, self.unit, self.failed, self.not_measured
         )?;
         writeln!(f, "choices: {}", listed(&self.choice_names))?;
         for (kind, names) in [("numerical", &self.numerical), ("categorical", &self.categorical)] {

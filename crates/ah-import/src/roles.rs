@@ -95,10 +95,8 @@ impl Roles {
 
     /// Checks that this table has the features of the first one, in the same order.
     pub fn same_features(&self, path: &Path, features: &[Column], first: &Path) -> Result<(), Error> {
-        let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
-        let ours = names(&self.features);
-        let theirs = names(features);
-        if ours == theirs {
+        let [ours, theirs] = [&self.features[..], features].map(|columns| columns.iter().map(|of| &of.name));
+        if ours.clone().eq(theirs.clone()) {
             return Ok(());
         }
         let expected = format!("the features {}, as in {}", listed(theirs), first.display());

@@ -57,11 +57,7 @@ impl Texts {
             return;
         }
         let Some(text) = cell.as_text().filter(|_| !column.categorical) else { return };
-        let is_number = match column.decimal {
-            None => ah_types::number(text).is_some(),
-            decimal => number::read(text, decimal).is_some(),
-        };
-        if !is_number {
+        if number::of_feature(text, column.decimal).is_none() {
             self.names.see(text, row);
             let has_digit = text.contains(|c: char| c.is_ascii_digit());
             if has_digit && number::advice(text).is_some() {

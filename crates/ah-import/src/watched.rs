@@ -129,7 +129,8 @@ impl Watched {
     fn bad_rows(&self, rows: &[usize], what: &str, is_bad: impl Fn(&String) -> bool) -> Option<String> {
         let values = rows.iter().filter_map(|row| self.values.get_index((*self.rows.get(*row)?).into()));
         let bad: Vec<&String> = values.filter(|value| is_bad(value)).collect();
-        let flag = format!("{}={}", self.name, bad.first()?);
+        let first = bad.first()?;
+        let condition = |sign: &str| shell(&format!("{}{sign}{first}", self.name));
         let mut names: Vec<String> = bad.iter().map(|value| quoted(value)).collect();
         names.sort();
         names.dedup();
@@ -138,8 +139,8 @@ impl Watched {
             quoted(&self.name),
             names.join(" or "),
             bad.len(),
-            shell(&flag),
-            shell(&flag.replacen('=', "!=", 1))
+            condition("="),
+            condition("!=")
         ))
     }
 

@@ -55,15 +55,9 @@ impl Failure {
 /// The median: the mean of the two middle values for an even count, `None` without values. Infinite
 /// values count, so it is infinite if half or more failed.
 pub fn median(values: &[f64]) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
+    let last = values.len().checked_sub(1)?;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    Some(if sorted.len() % 2 == 1 {
-        sorted[middle]
-    } else {
-        f64::midpoint(sorted[middle - 1], sorted[middle])
-    })
+    // For an odd count, both are the middle one.
+    Some(f64::midpoint(sorted[last / 2], sorted[values.len() / 2]))
 }

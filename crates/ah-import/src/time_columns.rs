@@ -85,7 +85,8 @@ fn quantities(
     }
     let rates = |expected: &str, found: String| Err(Error::parameter("higher_is_better", expected, found));
     // `gemm_s` of a wide table may be a choice in single precision, or a time in seconds.
-    let may_be_single = params.wide && of_times.iter().any(|name| is_bare_s(name));
+    let is_bare_s = |name: &&String| name.ends_with('s') && words::words(name).last() == Some(&"s");
+    let may_be_single = params.wide && of_times.iter().any(is_bare_s);
     match (are_named, params.higher_is_better) {
         (true, false) if !of_rates.is_empty() => rates(
             "to be given, as the name of the column says that its numbers are rates (or --unit, which says that they are times)",
@@ -95,11 +96,6 @@ fn quantities(
         (true, _) if !may_be_single => Ok(named.into_iter().map(Result::unwrap_or_default).collect()),
         _ => unit(UNITS, format!("none, and columns {}", listed(with_units))),
     }
-}
-
-/// Whether a name ends with the word `s` without a bracket.
-fn is_bare_s(name: &str) -> bool {
-    words::words(name).last() == Some(&"s") && name.ends_with('s')
 }
 
 /// The names of the choices of a wide table: those of the columns without their units, where they stay distinct.

@@ -96,32 +96,30 @@ impl Contents {
         let columns = self.roles.features.iter().zip(features).enumerate();
         for (slot, (column, kind)) in columns {
             let name = &column.name;
+            let column = quoted(name);
             for (word, rows) in &self.texts[name].missing {
                 sentences.push(match *word == NONE && kind == FeatureKind::Categorical {
                     true => none_is_a_name(name, *rows),
                     false => {
                         let word = if word.is_empty() { "an empty cell" } else { word };
-                        format!("{word} is read as missing: column {} (rows: {rows})", quoted(name))
+                        format!("{word} is read as missing: column {column} (rows: {rows})")
                     }
                 });
             }
             let names: BTreeSet<&str> = self.names(slot).collect();
-            let other = names.iter().find(|name| self.is_truth(slot) && truth(name) != **name);
-            sentences.extend(other.map(|found| {
-                format!(
-                    "{found} in column {} is the truth value {}, by which programs ask",
-                    quoted(name),
-                    truth(found)
-                )
-            }));
-            let statistic = names.iter().find(|name| words::is_statistic(&name.to_lowercase()));
-            sentences.extend(statistic.map(|found| {
-                let condition = quoted(&format!("{name}!={found}"));
-                let found = quoted(found);
-                format!(
-                    "{found} may be a statistic of other rows: if it is no input, give --where {condition}"
-                )
-            }));
+            if let Some(found) = names.iter().find(|name| self.is_truth(slot) && truth(name) != **name) {
+                let truth = truth(found);
+                sentences.push(format!(
+                    "{found} in column {column} is the truth value {truth}, by which programs ask"
+                ));
+            }
+            if let Some(found) = names.iter().find(|name| words::is_statistic(&name.to_lowercase())) {
+                sentences.push(format!(
+                    "{} may be a statistic of other rows: if it is no input, give --where {}",
+                    quoted(found),
+                    quoted(&format!("{name}!={found}"))
+                ));
+            }
             if names.len() > 3 && names.iter().all(|name| number::is_shape(name) || is_setting(name)) {
                 sentences.push(format!(
                     "column {name} has numbers inside names, so nothing is learned for other numbers: --name-column {name} \

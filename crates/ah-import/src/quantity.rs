@@ -37,10 +37,10 @@ fn prefix(text: &str) -> Option<f64> {
 
 /// An amount that a word names, empty for runs of the choice, and how many of it: `GB`, `Mops`.
 pub fn known_amount(word: &str) -> Option<(&'static str, f64)> {
-    let amounts = WORDS.amounts.iter();
-    let known =
-        amounts.flat_map(|(name, words)| words.iter().map(move |word| (word.as_str(), name.as_str())));
-    known.filter_map(|(end, name)| Some((name, prefix(word.strip_suffix(end)?)?))).next()
+    WORDS.amounts.iter().find_map(|(name, ends)| {
+        let factor = ends.iter().find_map(|end| prefix(word.strip_suffix(&**end)?))?;
+        Some((&**name, factor))
+    })
 }
 
 /// Whether a word names an amount that is no run of the choice.
@@ -140,10 +140,9 @@ impl Quantity {
     /// The unit of rates that do not count runs: nobody knows how much one run does.
     pub fn unknown_amount(&self) -> Option<String> {
         match self {
-            Self::Rate(rate) if !rate.counts_runs() => Some(match &*rate.text {
-                "" => "rates".to_owned(),
-                text => text.to_owned(),
-            }),
+            Self::Rate(rate) if !rate.counts_runs() => {
+                Some(if rate.text.is_empty() { "rates".to_owned() } else { rate.text.clone() })
+            }
             _ => None,
         }
     }

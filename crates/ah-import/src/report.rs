@@ -52,8 +52,7 @@ impl ImportReport {
     /// The report of an import of these rows.
     pub(crate) fn new(contents: &Contents, params: &ImportParams) -> Self {
         let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
-        let (times, failed) =
-            (&contents.times, contents.times.iter().filter(|time| time.ms.is_infinite()).count());
+        let failed = contents.times.iter().filter(|time| time.ms.is_infinite()).count();
         let mut choice_names: Vec<String> = contents.choices.iter().cloned().collect();
         choice_names.sort_unstable();
         Self {
@@ -64,7 +63,7 @@ impl ImportReport {
             choices: choice_names.len(),
             choice_names,
             unit: unit(contents),
-            measured: (times.len() - failed) as u64,
+            measured: (contents.times.len() - failed) as u64,
             failed: failed as u64,
             not_measured: contents.not_measured,
             bad_rows: contents.bad_rows.count(),

@@ -87,8 +87,8 @@ impl Optimization {
     pub fn built_in(name: &str) -> Result<Self, Error> {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         let (file, text) = found.ok_or_else(|| {
-            let (known, proposal) =
-                (listed(Self::built_in_names()), did_you_mean(name, Self::built_in_names()));
+            let known = listed(Self::built_in_names());
+            let proposal = did_you_mean(name, Self::built_in_names());
             let name = quoted(name);
             Error::Invalid(format!(
                 "unknown optimization {name}; built in: {known}; for another, give its TOML file{proposal}"

@@ -97,18 +97,14 @@ fn plain(text: &str, decimal: Decimal) -> Option<String> {
     let separators = [group, '\'', '’', ' ', '\u{a0}', '\u{202f}'];
     let separator = whole.chars().find(|c| separators.contains(c)).unwrap_or(group);
     let mut groups = whole.split(separator);
-    let first = groups.next().filter(|first| is_digits(first))?;
-    let mut digits = first.to_owned();
-    for group in groups {
-        if group.len() != 3 || !is_digits(group) || !(1..=3).contains(&first.len()) {
-            return None;
-        }
-        digits += group;
-    }
+    let first_fits = groups.next().is_some_and(|first| (1..=3).contains(&first.len()));
+    let digits = whole.replace(separator, "");
+    let is_grouped = digits == whole || first_fits && groups.all(|group| group.len() == 3);
     let has_digits = !digits.is_empty() || !fraction.is_empty();
     // Without a point, so that a whole number that an f64 does not hold is refused.
     let point = if fraction.is_empty() { "" } else { "." };
-    (has_digits && is_digits(fraction)).then(|| format!("{sign}{digits}{point}{fraction}{exponent}"))
+    let is_number = is_grouped && has_digits && is_digits(&digits) && is_digits(fraction);
+    is_number.then(|| format!("{sign}{digits}{point}{fraction}{exponent}"))
 }
 
 /// Whether the point of a number may group digits: `1.000`, as a spreadsheet in German writes it, not `0.125`.

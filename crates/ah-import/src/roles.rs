@@ -48,9 +48,8 @@ impl Roles {
     ) -> Result<Self, Error> {
         let finder = Finder::new(path, table, params);
         let features = finder.features()?;
-        let of_features: FxHashSet<usize> = features.iter().map(|column| column.index).collect();
         let (choice, times) =
-            if params.wide { (Vec::new(), finder.wide(&of_features)?) } else { finder.long(&of_features)? };
+            if params.wide { (Vec::new(), finder.wide(&features)?) } else { finder.long(&features)? };
         finder.all("categorical", &params.categorical)?;
         let conditions = finder.conditions("where", &params.only_where)?;
         let failed_where = finder.conditions("failed_where", &params.failed_where)?;
@@ -258,7 +257,7 @@ impl<'a> Finder<'a> {
         let choice = self.all("choice", &self.params.choice).unwrap_or_default();
         let is_free = |column: &Column| {
             let is_set = constants.iter().any(|(name, _)| *name == column.name);
-            !is_set && !choice.iter().any(|of| of.index == column.index)
+            !is_set && choice.iter().all(|of| of.index != column.index)
         };
         let mut features = self.given("features", &self.params.features, &self.preset.features, is_free)?;
         let constants = constants.iter().enumerate();
@@ -277,12 +276,14 @@ impl<'a> Finder<'a> {
 
     /// A column a choice: the named ones, else all that are no features. A column without a name is
     /// the index that pandas writes.
-    fn wide(&self, of_features: &FxHashSet<usize>) -> Result<Vec<Column>, Error> {
+    fn wide(&self, features: &[Column]) -> Result<Vec<Column>, Error> {
         if !self.params.choice.is_empty() {
             return self.all("choice", &self.params.choice);
         }
         let others = self.columns.iter().enumerate().filter(|(at, name)| {
-            !of_features.contains(at) && !name.is_empty() && !name.starts_with("__index_level_")
+            features.iter().all(|of| of.index != *at)
+                && !name.is_empty()
+                && !name.starts_with("__index_level_")
         });
         let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let statistics = words::statistics_of_one(&others);
@@ -307,8 +308,8 @@ impl<'a> Finder<'a> {
     }
 
     /// A row a timing: the columns of the choice, and of the times.
-    fn long(&self, of_features: &FxHashSet<usize>) -> Result<(Vec<Column>, Vec<Column>), Error> {
-        let is_free = |column: &Column| !of_features.contains(&column.index);
+    fn long(&self, features: &[Column]) -> Result<(Vec<Column>, Vec<Column>), Error> {
+        let is_free = |column: &Column| features.iter().all(|of| of.index != column.index);
         let choice = self.given("choice", &self.params.choice, &self.preset.choice, is_free)?;
         if choice.is_empty() {
             let expected =

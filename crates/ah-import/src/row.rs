@@ -102,9 +102,9 @@ impl Roles {
 }
 
 /// The states of the runs in a list of times: a list of the same length. Anything else is the state of the row.
-fn states_of_runs<'c>(states: &'c Cell, times: &Cell) -> Option<&'c Vec<Cell>> {
+fn states_of_runs<'c>(states: &'c Cell, times: &Cell) -> Option<&'c [Cell]> {
     match (states, times) {
-        (Cell::List(states), Cell::List(times)) if states.len() == times.len() => Some(states),
+        (Cell::List(states), Cell::List(times)) if states.len() == times.len() => Some(&**states),
         _ => None,
     }
 }

@@ -40,8 +40,8 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
     if columns.iter().all(String::is_empty) {
         return Err(bad_file("a line of column names", "nothing").of_file(path).into());
     }
-    let preset = preset::find(params, |mark| columns.iter().any(|column| column == mark));
-    let preset = preset::found_for(path, params, preset)?;
+    let has = |mark: &str| columns.iter().any(|column| column == mark);
+    let preset = preset::found_for(path, params, preset::find(params, has))?;
     // Markdown has quotes and bold text.
     let cell = move |text: &str| match delimiter {
         b'|' => Cell::from(text.trim().trim_matches(['`', '*'])),

@@ -19,7 +19,7 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         collect(path, &files, &mut rows)?;
         if !rows.is_empty() {
             let record = |(at, (name, row))| Ok((RowNumber::Named(at, name), Json::Object(row)));
-            return json::of_records(path, (1..).zip(rows).map(record), params, None);
+            return json::of_records(path, (1..).zip(rows).map(record), params);
         }
     }
     let files: Vec<String> = preset::folders(params).map(|files| files.join(" and ")).collect();

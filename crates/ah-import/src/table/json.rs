@@ -15,7 +15,7 @@ use super::rows::{Row, Table};
 use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
 use crate::params::ImportParams;
-use crate::preset::{self, Preset};
+use crate::preset;
 use crate::tools::{self, NamedRow};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
@@ -42,7 +42,7 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, params: &ImportParams) ->
         };
         Err(bad_row("a JSON object", found).at(&file, number).into())
     });
-    of_records(path, records, params, None)
+    of_records(path, records, params)
 }
 
 /// Opens a JSON document: a list of records, or one record.
@@ -52,15 +52,14 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>, params: &ImportPar
     let wrong = |fault: Fault| Error::from(fault.of_file(path));
     let document = json_text::parse_document(document.trim_start_matches(MARK))
         .map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
-    let preset = preset::find(params, |mark| document.pointer(mark).is_some());
-    let is_record = params.rows.is_some() || preset.is_some();
+    let is_of_tool = preset::find(params, |mark| document.pointer(mark).is_some()).is_some();
     let records = match document {
-        record if is_record => vec![record],
+        record if is_of_tool || params.rows.is_some() => vec![record],
         Json::Array(list) => list,
         other => return Err(wrong(unknown(&other))),
     };
     let records = (1..).zip(records).map(|(number, record)| Ok((RowNumber::Row(number), record)));
-    of_records(path, records, params, preset)
+    of_records(path, records, params)
 }
 
 /// The table of these records: rows, or lists of rows, or what a tool writes. The columns are those of the first rows.
@@ -68,14 +67,12 @@ pub fn of_records(
     path: &Path,
     records: impl Iterator<Item = Result<(RowNumber, Json), Error>> + 'static,
     params: &ImportParams,
-    preset: Option<Preset>,
 ) -> Result<Table, Error> {
     let mut records = records.peekable();
     let first = records.peek().and_then(|record| record.as_ref().ok());
     let has = |mark: &str| first.is_some_and(|(_, record)| record.pointer(mark).is_some());
-    let preset = preset.or_else(|| preset::find(params, has));
-    let under = params.rows.clone().or_else(|| preset.as_ref()?.rows.clone());
-    let preset = preset::found_for(path, params, preset)?;
+    let preset = preset::found_for(path, params, preset::find(params, has))?;
+    let under = params.rows.clone().or_else(|| preset.rows.clone());
     let of_tool = tools::reader(&preset.name).filter(|_| under.is_none());
     // A tool's columns are its features. A document is in memory.
     let is_in_memory = !matches!(first, None | Some((RowNumber::Line(_), _)));

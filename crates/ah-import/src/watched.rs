@@ -1,5 +1,6 @@
 //! The columns without a role, as far as they may say something about the rows: whether a row is valid, two devices, a number of runs.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ah_model::Fault;
@@ -131,13 +132,11 @@ impl Watched {
         let bad: Vec<&String> = values.filter(|value| is_bad(value)).collect();
         let first = bad.first()?;
         let condition = |sign: &str| shell(&format!("{}{sign}{first}", self.name));
-        let mut names: Vec<String> = bad.iter().map(|value| quoted(value)).collect();
-        names.sort();
-        names.dedup();
+        let names: BTreeSet<String> = bad.iter().map(|value| quoted(value)).collect();
         Some(format!(
             "column {} is {} in rows {what}: {}). If such rows failed, give --failed-where {}; if they are no measurements, --where {}",
             quoted(&self.name),
-            names.join(" or "),
+            Vec::from_iter(names).join(" or "),
             bad.len(),
             condition("="),
             condition("!=")
@@ -175,9 +174,8 @@ impl Watched {
     }
 
     fn is_about_validity(&self) -> bool {
-        let is_named = [&WORDS.good_names, &WORDS.bad_names, &WORDS.neutral_names]
-            .iter()
-            .any(|names| has_word(&self.words, names));
+        let lists = [&WORDS.good_names, &WORDS.bad_names, &WORDS.neutral_names];
+        let is_named = lists.iter().any(|names| has_word(&self.words, names));
         // A margin of error is no error.
         is_named && !self.is_measured() && !is_label(&self.name)
             || self.values.iter().any(|value| is_bad(value))

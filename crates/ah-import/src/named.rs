@@ -119,14 +119,14 @@ fn inside(words: &[&str]) -> Named {
     (0..words.len()).find_map(named).unwrap_or(Ok(None))
 }
 
-/// Splits a name into what is before its unit, and the unit: `sort (µs)`, `sort_us`, `sort [GB/s]`.
-pub fn split_unit(name: &str) -> Option<(&str, &str)> {
+/// A name without its unit, if it has one: `sort` of `sort (µs)`, `sort_us` and `sort [GB/s]`.
+pub fn without_unit(name: &str) -> Option<&str> {
     if let Some((before, inside)) = bracket(name) {
-        return matches!(of(inside), Ok(Some(_))).then_some((before, inside));
+        return matches!(of(inside), Ok(Some(_))).then_some(before);
     }
     let (before, last) = name.rsplit_once(['_', ' ', '-', ',', '.'])?;
-    let before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
-    Quantity::of_unit(last).map(|_| (before, last))
+    Quantity::of_unit(last)?;
+    Some(before.trim_end_matches(|c: char| !c.is_alphanumeric()))
 }
 
 fn is_digit(c: char) -> bool {

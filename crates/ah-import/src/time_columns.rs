@@ -102,9 +102,8 @@ fn quantities(
 fn choice_names(times: &[Column], quantities: &[Option<Quantity>], params: &ImportParams) -> Vec<String> {
     let says_unit = params.unit.is_none() && quantities.iter().all(Option::is_some);
     let stem = |column: &Column| {
-        let (before, _) =
-            named::split_unit(&column.name).filter(|_| says_unit || column.name.ends_with([')', ']']))?;
-        (!before.is_empty()).then(|| before.to_owned())
+        let stem = named::without_unit(&column.name).filter(|stem| !stem.is_empty())?;
+        (says_unit || column.name.ends_with([')', ']'])).then(|| stem.to_owned())
     };
     let stems: Option<IndexSet<String>> = times.iter().map(stem).collect();
     match stems.filter(|stems| stems.len() == times.len()) {

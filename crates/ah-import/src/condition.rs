@@ -51,11 +51,8 @@ impl SeenValues {
 
     /// A sentence about the condition `text`, whose value no row has.
     pub fn unfound(&self, text: &str) -> String {
-        format!(
-            "no row has {}; its column has {}",
-            quoted(&text.replacen("!=", "=", 1)),
-            listed(&self.values)
-        )
+        let condition = quoted(&text.replacen("!=", "=", 1));
+        format!("no row has {condition}; its column has {}", listed(&self.values))
     }
 }
 

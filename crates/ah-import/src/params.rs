@@ -126,11 +126,8 @@ impl ImportParams {
             return wrong("tables", "at least one table", "none".to_owned());
         }
         if self.name.is_empty() || self.name.contains(char::is_control) {
-            return wrong(
-                "name",
-                "the name of the decision in one line, for example my_gemm",
-                quoted(&self.name),
-            );
+            let expected = "the name of the decision in one line, for example my_gemm";
+            return wrong("name", expected, quoted(&self.name));
         }
         if self.output.exists() && !self.append {
             let expected = "a new file; write to another one, or add to this one with --append";

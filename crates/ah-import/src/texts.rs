@@ -146,10 +146,7 @@ impl Texts {
 
 /// The fault of a text that is of another kind than those around it.
 fn odd(text: &str, expected: String) -> Fault {
-    let hint = number::advice(text).unwrap_or("fix it");
-    Fault::new(
-        expected,
-        quoted(text),
-        format!("{hint}; or give --categorical with this column if these are names"),
-    )
+    let advice = number::advice(text).unwrap_or("fix it");
+    let hint = format!("{advice}; or give --categorical with this column if these are names");
+    Fault::new(expected, quoted(text), hint)
 }

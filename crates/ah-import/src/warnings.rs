@@ -214,9 +214,6 @@ fn similar(column: &str, names: BTreeSet<&str>) -> Option<String> {
     let mut known: FxHashMap<String, &str> = FxHashMap::default();
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     let (a, b) = names.into_iter().find_map(|name| Some((known.insert(plain(name), name)?, name)))?;
-    Some(format!(
-        "{} and {} are two names in {column}: if they are one, write them alike",
-        quoted(a),
-        quoted(b)
-    ))
+    let [a, b] = [a, b].map(quoted);
+    Some(format!("{a} and {b} are two names in {column}: if they are one, write them alike"))
 }

@@ -79,22 +79,20 @@ pub fn of(column: &str) -> Named {
     let before = name.rfind(word).map(|at| name[..at].trim_end_matches(|c: char| !c.is_alphanumeric()));
     let before = before.and_then(|text| text.rsplit(|c: char| !c.is_alphanumeric()).next());
     let before = before.unwrap_or_default();
+    let is_of_unknown = || lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word));
+    let rate = |rate| Ok(Some(Quantity::Rate(rate)));
     match (Unit::of_word(word), Rate::of_word(word)) {
         // `GB_s` is written for GB/s; `run_s` has the seconds of a run.
-        (Some(unit), _) if unit == Unit::S && is_amount(before) => {
-            Ok(Some(Quantity::Rate(Rate::new(before, unit, column))))
-        }
+        (Some(unit), _) if unit == Unit::S && is_amount(before) => rate(Rate::new(before, unit, column)),
         // Rows a second, or the seconds of all rows?
         (Some(unit), _) if may_be_counted_in(before, unit) => Err(format!("{before}_{word}")),
         (Some(unit), _) => Ok(Some(Quantity::Time(unit))),
-        (_, Some(rate)) => Ok(Some(Quantity::Rate(rate))),
+        (_, Some(found)) => rate(found),
         // `GBs` may be GB/s, and `tokens` is no time.
         _ if is_two_letters || is_other(last) || is_amount(word.trim_end_matches('s')) || is_amount(word) => {
             Err(word.to_owned())
         }
-        _ if lower.iter().any(|word| ["throughput", "bandwidth"].contains(&&**word)) => {
-            Ok(Some(Quantity::Rate(Rate::of_unknown(column))))
-        }
+        _ if is_of_unknown() => rate(Rate::of_unknown(column)),
         // Not `t_min`: `time_min` may be minutes or the least time.
         _ if lower[at..].iter().any(|word| word == "min") => Err("min".to_owned()),
         _ => inside(&words),

@@ -17,13 +17,10 @@ pub enum Decimal {
 
 /// What to do about a number whose comma or point may group digits or begin a fraction: the likely answer first.
 pub fn hint(text: &str) -> &'static str {
-    match text.contains(',') && plain(text, Decimal::Point).is_some() {
-        true => {
-            "give --decimal point where commas group digits, or --decimal comma where a comma begins the fraction"
-        }
-        false => {
-            "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same where no commas separate the cells), or --decimal point where a point begins it"
-        }
+    if text.contains(',') && plain(text, Decimal::Point).is_some() {
+        "give --decimal point where commas group digits, or --decimal comma where a comma begins the fraction"
+    } else {
+        "give --decimal comma where a comma begins the fraction and points group digits (`tr -d . < TABLE | tr , . > NEW.csv` does the same where no commas separate the cells), or --decimal point where a point begins it"
     }
 }
 

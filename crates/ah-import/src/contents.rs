@@ -1,7 +1,6 @@
 //! The rows of all tables in memory: each input and each choice once, and 16 bytes a time.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use ah_model::shown::listed;
 use ah_model::{Error, Fault, Feature, FeatureKind, RowNumber, Schema};
@@ -83,8 +82,8 @@ impl Contents {
     pub fn read(params: &ImportParams) -> Result<Self, Error> {
         let mut contents = Self::default();
         let mut row = ReadRow::default();
-        for (table, path) in params.tables.iter().enumerate() {
-            contents.read_table(params, table, path, &mut row)?;
+        for table in 0..params.tables.len() {
+            contents.read_table(table, params, &mut row)?;
         }
         if contents.rows.is_empty() {
             return Err(contents.no_rows(params));
@@ -125,13 +124,9 @@ impl Contents {
         too_little(params, "the table has no rows to import", "measure some inputs first")
     }
 
-    fn read_table(
-        &mut self,
-        params: &ImportParams,
-        index: usize,
-        path: &Path,
-        read_row: &mut ReadRow,
-    ) -> Result<(), Error> {
+    /// Reads the table at this position.
+    fn read_table(&mut self, index: usize, params: &ImportParams, read: &mut ReadRow) -> Result<(), Error> {
+        let path = &params.tables[index];
         let mut table = table::open(path, params)?;
         let first: Vec<Result<Row, Error>> = table.rows.by_ref().take(FIRST_ROWS).collect();
         let params = &table.preset.apply(params, &table.columns);
@@ -171,7 +166,7 @@ impl Contents {
                 self.rows_left_out += 1;
                 return Ok(());
             }
-            roles.read(&cells, read_row).map_err(|fault| fault.at(path, number.clone()))?;
+            roles.read(&cells, read).map_err(|fault| fault.at(path, number.clone()))?;
             let place = (index, number);
             for &(column, at) in &texts {
                 self.texts[at].see(column, &cells, &place);
@@ -184,7 +179,7 @@ impl Contents {
             for &(column, at) in &watched {
                 self.watched[at].see(column.cell(&cells), self.rows.len());
             }
-            self.add(&place, read_row)
+            self.add(&place, read)
         };
         for row in first.into_iter().chain(table.rows) {
             match row.and_then(&mut take) {

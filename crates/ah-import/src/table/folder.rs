@@ -4,13 +4,17 @@ use std::path::Path;
 
 use ah_model::shown::{quoted, reason};
 use ah_model::{Error, RowNumber};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::rows::Table;
 use super::{json, json_text};
 use crate::error::bad_file;
 use crate::params::ImportParams;
 use crate::preset;
+use crate::tools::Object;
+
+/// A row, and its folder.
+type FolderRow = (String, Object);
 
 /// Opens the folder of a tool.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
@@ -30,13 +34,9 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
 }
 
 /// Adds the rows below a folder in the order of their names.
-fn collect(
-    folder: &Path,
-    files: &[String],
-    rows: &mut Vec<(String, Map<String, Json>)>,
-) -> Result<(), Error> {
+fn collect(folder: &Path, files: &[String], rows: &mut Vec<FolderRow>) -> Result<(), Error> {
     if files.iter().all(|file| folder.join(file).is_file()) {
-        let mut row = Map::new();
+        let mut row = Object::new();
         for file in files.iter().map(|file| folder.join(file)) {
             let text = std::fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
             let wrong = |found: String| Error::from(bad_file("a JSON object", found).of_file(&file));

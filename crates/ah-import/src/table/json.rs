@@ -8,7 +8,7 @@ use std::path::Path;
 use ah_model::shown::{listed, quoted, reason};
 use ah_model::{Error, Fault, RowNumber};
 use indexmap::IndexSet;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::json_text;
 use super::rows::{Row, Table};
@@ -16,7 +16,7 @@ use crate::cell::Cell;
 use crate::error::{bad_file, bad_row};
 use crate::params::ImportParams;
 use crate::preset;
-use crate::tools::{self, NamedRow};
+use crate::tools::{self, NamedRow, Object};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
@@ -25,7 +25,7 @@ const ROWS_FOR_COLUMNS: usize = 1000;
 const MARK: char = '\u{feff}';
 
 /// A row as the values of its columns.
-type JsonRow = (RowNumber, Map<String, Json>);
+type JsonRow = (RowNumber, Object);
 
 /// Opens a text with a JSON object a line.
 pub fn open_lines(path: &Path, text: Box<dyn BufRead>, params: &ImportParams) -> Result<Table, Error> {
@@ -155,10 +155,10 @@ fn rows_of(record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
     let path = under.unwrap_or_default();
     let keys: Vec<&str> = path.split('.').filter(|key| !key.is_empty()).collect();
     if keys.is_empty() {
-        return Ok(vec![(None, row(&record, &Map::new())?)]);
+        return Ok(vec![(None, row(&record, &Object::new())?)]);
     }
     let mut rows = Vec::new();
-    if !collect_rows(record, &keys, &Map::new(), &mut rows)? {
+    if !collect_rows(record, &keys, &Object::new(), &mut rows)? {
         let hint = "give --rows the keys that lead to it, separated by points; * stands for all keys";
         return Err(Fault::new(format!("a list under {}", quoted(path)), "none", hint));
     }
@@ -170,7 +170,7 @@ fn rows_of(record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
 fn collect_rows(
     value: Json,
     keys: &[&str],
-    around: &Map<String, Json>,
+    around: &Object,
     rows: &mut Vec<NamedRow>,
 ) -> Result<bool, Fault> {
     match (value, keys) {
@@ -210,7 +210,7 @@ fn collect_rows(
 }
 
 /// The columns of a row: those of its object or list, and the values around it under names that the row itself lacks.
-fn row(value: &Json, around: &Map<String, Json>) -> Result<Map<String, Json>, Fault> {
+fn row(value: &Json, around: &Object) -> Result<Object, Fault> {
     let mut row = match value {
         Json::Object(object) => flat(object),
         // The values of a list have their places as names.
@@ -226,15 +226,15 @@ fn row(value: &Json, around: &Map<String, Json>) -> Result<Map<String, Json>, Fa
 }
 
 /// The values of an object, and of the objects in it.
-fn flat(object: &Map<String, Json>) -> Map<String, Json> {
-    let mut row = Map::new();
+fn flat(object: &Object) -> Object {
+    let mut row = Object::new();
     flatten("", object, &mut row);
     row
 }
 
 /// Adds the values of an object to `row`; those of an object inside get its key and a point before theirs. A list of objects with names,
 /// such as `[{"name": "n", "value": 3}]`, is an object.
-fn flatten(prefix: &str, object: &Map<String, Json>, row: &mut Map<String, Json>) {
+fn flatten(prefix: &str, object: &Object, row: &mut Object) {
     for (key, value) in object {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
@@ -250,9 +250,9 @@ fn flatten(prefix: &str, object: &Map<String, Json>, row: &mut Map<String, Json>
 
 /// A list of objects that each have a name as one object: `{"n": 3}` of `[{"Name": "n", "Value": 3}]`. nvbench names its
 /// summaries by a `tag`.
-fn named_values(list: &[Json]) -> Option<Map<String, Json>> {
+fn named_values(list: &[Json]) -> Option<Object> {
     const NAMES: [&str; 3] = ["tag", "name", "Name"];
-    let mut inner = Map::new();
+    let mut inner = Object::new();
     for value in list {
         let mut object = value.as_object()?.clone();
         let name = NAMES.iter().find_map(|name| object.remove(*name))?;

@@ -4,21 +4,21 @@
 
 use ah_model::Fault;
 use ah_model::shown::quoted;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::tool::{NamedRow, part};
+use super::tool::{NamedRow, Object, part};
 use crate::error::bad_file;
 
 /// Reads the products. The file is a list: `{"invoke": "(M, K, N)"}` for each call, and `{"(M, K, N)": [choice, …]}` for each benchmark. It has no
 /// element types and no layouts: keep the products of different types in different files.
 pub fn read(document: &Json) -> Result<Vec<NamedRow>, Fault> {
     let mut rows = Vec::new();
-    let entries = part::<Vec<Map<String, Json>>>(document)?.into_iter().flatten();
+    let entries = part::<Vec<Object>>(document)?.into_iter().flatten();
     for (shape, choices) in entries.filter(|(key, _)| *key != "invoke") {
         let &[m, k, n] = &numbers(&shape)[..] else {
             return Err(bad_file("the sizes \"(M, K, N)\" as keys", quoted(&shape)));
         };
-        for mut row in part::<Vec<Map<String, Json>>>(&choices)? {
+        for mut row in part::<Vec<Object>>(&choices)? {
             let choice = match row.get("type").and_then(Json::as_str) {
                 Some("triton") => template(&row)?,
                 // PyTorch's AutoHeuristic calls cuBLAS by its operator.
@@ -35,7 +35,7 @@ pub fn read(document: &Json) -> Result<Vec<NamedRow>, Fault> {
 }
 
 /// The name of a Triton template in PyTorch's AutoHeuristic, by its options.
-fn template(options: &Map<String, Json>) -> Result<String, Fault> {
+fn template(options: &Object) -> Result<String, Fault> {
     let mut name = "type=triton".to_owned();
     for key in ["BLOCK_M", "BLOCK_K", "BLOCK_N", "num_stages", "num_warps"] {
         let value = options.get(key).and_then(Json::as_u64);

@@ -8,9 +8,9 @@ use ah_model::Fault;
 use ah_model::shown::quoted;
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
-use super::tool::{NamedRow, part};
+use super::tool::{NamedRow, Object, part};
 use crate::error::bad_file;
 
 #[derive(Deserialize)]
@@ -20,7 +20,7 @@ struct Cache {
     tune_params_keys: Vec<String>,
     #[serde(default)]
     problem_size: Json,
-    cache: IndexMap<String, Map<String, Json>>,
+    cache: IndexMap<String, Object>,
 }
 
 /// Reads the configurations. The problem size is in `problem`, and the tunable parameters in `parameters`.
@@ -32,8 +32,8 @@ pub fn read(document: &Json) -> Result<Vec<NamedRow>, Fault> {
         return Err(bad_file("schema_version 1", quoted(&version)));
     }
     let problem = problem(problem_size);
-    let row = |(name, mut row): (String, Map<String, Json>)| {
-        let mut parameters = Map::new();
+    let row = |(name, mut row): (String, Object)| {
+        let mut parameters = Object::new();
         for key in &tune_params_keys {
             let Some(value) = row.shift_remove(key) else {
                 let expected = format!("all tunable parameters in the entry {}", quoted(&name));

@@ -12,7 +12,7 @@ mod triton;
 use ah_model::Fault;
 use serde_json::Value as Json;
 
-pub use tool::NamedRow;
+pub use tool::{NamedRow, Object};
 
 /// Reads the rows of a record. The values of objects in them become columns.
 pub type ReadRecord = fn(&Json) -> Result<Vec<NamedRow>, Fault>;

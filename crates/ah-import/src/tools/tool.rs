@@ -7,8 +7,11 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::bad_file;
 
+/// An object of JSON: values by their keys.
+pub type Object = Map<String, Json>;
+
 /// A row, and its name if it has one.
-pub type NamedRow = (Option<String>, Map<String, Json>);
+pub type NamedRow = (Option<String>, Object);
 
 /// Reads the part of a record that we need.
 pub fn part<'a, T: Deserialize<'a>>(record: &'a Json) -> Result<T, Fault> {

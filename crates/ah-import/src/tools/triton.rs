@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use ah_model::Fault;
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::tool::{NamedRow, part};
+use super::tool::{NamedRow, Object, part};
 
 /// Options that a name mentions only where they are set: `num_ctas` to another number than 1, the others at all.
 const RARE: [&str; 3] = ["num_ctas", "maxnreg", "ir_override"];
@@ -36,7 +36,7 @@ struct Config {
 pub fn read(record: &Json) -> Result<Vec<NamedRow>, Fault> {
     let Record { kernel, key, configs_timings } = part(record)?;
     let key = (0..).zip(key).map(|(at, part)| (format!("key{at}"), part)).collect();
-    let mut input = Map::from_iter([("key".to_owned(), key)]);
+    let mut input = Object::from_iter([("key".to_owned(), key)]);
     input.extend(kernel.map(|kernel| ("kernel".to_owned(), kernel)));
     let row = |(config, time): (Config, Json)| {
         // The quantiles beside the median are no repetitions.

@@ -21,13 +21,21 @@ pub use rows::{Row, Table};
 /// The most bytes of a text's beginning that show its format and its tool.
 const MOST_BEGINNING: u64 = 64 * 1024;
 
-/// Opens the table in a file.
+/// Opens the table in a file, with the columns of the tool's pattern and of `--name-pattern`.
 ///
 /// # Errors
 /// A file that cannot be read, or is no table of the format, or not of the tool that `--tool` names.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, Error> {
-    let table = if path.is_dir() { folder::open(path, params)? } else { open_file(path, params)? };
-    with_names(path, table, params)
+    let mut table = if path.is_dir() { folder::open(path, params)? } else { open_file(path, params)? };
+    // The lines that do not fit the tool's pattern are no rows.
+    if let Some(lines) = table.preset.line_pattern.clone() {
+        table = pattern::split(path, table, Some("line"), &lines, true)?;
+    }
+    if let Some(names) = &params.name_pattern {
+        let column = table.preset.apply(params, &table.columns).name_column;
+        table = pattern::split(path, table, column.as_deref(), names, false)?;
+    }
+    Ok(table)
 }
 
 fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
@@ -49,19 +57,6 @@ fn open_file(path: &Path, params: &ImportParams) -> Result<Table, Error> {
         return delimited::open(path, text, params);
     }
     Ok(delimited::open_lines(path, text, preset::found_for(path, params, preset)?))
-}
-
-/// Adds the columns of the tool's pattern, and of `--name-pattern`.
-fn with_names(path: &Path, mut table: Table, params: &ImportParams) -> Result<Table, Error> {
-    // The lines that do not fit the tool's pattern are no rows.
-    if let Some(lines) = table.preset.line_pattern.clone() {
-        table = pattern::split(path, table, Some("line"), &lines, true)?;
-    }
-    if let Some(names) = &params.name_pattern {
-        let column = table.preset.apply(params, &table.columns).name_column;
-        table = pattern::split(path, table, column.as_deref(), names, false)?;
-    }
-    Ok(table)
 }
 
 /// The format by the ending of a file's name, before `.gz`, and by the beginning of its text: PyTorch writes JSON lines to a .txt, and

@@ -66,10 +66,8 @@ impl Condition {
         // Names and values may have these signs.
         let compared = text.split_once(['<', '>']);
         let compared = compared.filter(|(name, x)| !name.contains('=') && ah_types::number(x).is_some());
-        let order = compared.map(|(name, _)| match text[name.len()..].starts_with('<') {
-            true => Ordering::Less,
-            false => Ordering::Greater,
-        });
+        let is_less = |name: &str| text[name.len()..].starts_with('<');
+        let order = compared.map(|(name, _)| if is_less(name) { Ordering::Less } else { Ordering::Greater });
         let (column, value) = compared.or_else(|| text.split_once('=')).unwrap_or_default();
         let name = column.strip_suffix('!').unwrap_or(column);
         if name.is_empty() {

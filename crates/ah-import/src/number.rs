@@ -37,10 +37,8 @@ pub fn advice(text: &str) -> Option<&'static str> {
 pub fn read(text: &str, decimal: Option<Decimal>) -> Option<f64> {
     if let Some(decimal) = decimal {
         // A text without digits, such as inf, has no fraction.
-        return match text.contains(|c: char| c.is_ascii_digit()) {
-            true => ah_types::number(&plain(text, decimal)?),
-            false => ah_types::number(text),
-        };
+        let has_digit = text.contains(|c: char| c.is_ascii_digit());
+        return if has_digit { ah_types::number(&plain(text, decimal)?) } else { ah_types::number(text) };
     }
     ah_types::number(text).or_else(|| match (plain(text, Decimal::Point), plain(text, Decimal::Comma)) {
         _ if text.trim().contains(' ') => None,

@@ -98,13 +98,12 @@ impl Contents {
             let name = &column.name;
             let column = quoted(name);
             for (word, rows) in &self.texts[name].missing {
-                sentences.push(match *word == NONE && kind == FeatureKind::Categorical {
-                    true => none_is_a_name(name, *rows),
-                    false => {
-                        let word = if word.is_empty() { "an empty cell" } else { word };
-                        format!("{word} is read as missing: column {column} (rows: {rows})")
-                    }
-                });
+                if *word == NONE && kind == FeatureKind::Categorical {
+                    sentences.push(none_is_a_name(name, *rows));
+                    continue;
+                }
+                let word = if word.is_empty() { "an empty cell" } else { word };
+                sentences.push(format!("{word} is read as missing: column {column} (rows: {rows})"));
             }
             let names: BTreeSet<&str> = self.names(slot).collect();
             if let Some(found) = names.iter().find(|name| self.is_truth(slot) && truth(name) != **name) {

@@ -88,8 +88,6 @@ pub fn keep_foreign(field: &str, output: &Path, mark: &str) -> Result<(), Error>
 pub fn keep_inputs(field: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let expected = "a file that this command does not read, nor write for something else";
-    match inputs.iter().find(|input| place(input) == place(output)) {
-        Some(input) => Err(Error::parameter(field, expected, input.display())),
-        None => Ok(()),
-    }
+    let same = inputs.iter().find(|input| place(input) == place(output));
+    same.map_or(Ok(()), |input| Err(Error::parameter(field, expected, input.display())))
 }

@@ -106,8 +106,7 @@ fn choice_names(times: &[Column], quantities: &[Option<Quantity>], params: &Impo
         (says_unit || column.name.ends_with([')', ']'])).then(|| stem.to_owned())
     };
     let stems: Option<IndexSet<String>> = times.iter().map(stem).collect();
-    match stems.filter(|stems| stems.len() == times.len()) {
-        Some(stems) => stems.into_iter().collect(),
-        None => times.iter().map(|column| column.name.clone()).collect(),
-    }
+    let distinct = stems.filter(|stems| stems.len() == times.len());
+    let names = || times.iter().map(|column| column.name.clone()).collect();
+    distinct.map_or_else(names, Vec::from_iter)
 }

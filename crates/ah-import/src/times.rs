@@ -72,10 +72,9 @@ impl TimeReader<'_> {
             return Ok(params.failed.as_ref().and(FAILED));
         }
         let (number, own) = split_unit(text);
-        let own = match own.is_empty() || number.is_empty() || number::read(text, params.decimal).is_some() {
-            true => None,
-            false => Some(Quantity::of_unit(own).ok_or_else(|| params.fault(cell, &self.quantity))?),
-        };
+        let has_unit = !own.is_empty() && !number.is_empty() && number::read(text, params.decimal).is_none();
+        let of_unit = || Quantity::of_unit(own).ok_or_else(|| params.fault(cell, &self.quantity));
+        let own = has_unit.then(of_unit).transpose()?;
         // A unit leaves `84.5` of `84.5 ± 1.7` too; `inf` is a word.
         let number = if number.is_empty() { text } else { number };
         self.seen.has_own_units |= own.is_some();

@@ -51,10 +51,7 @@ impl RowReader {
 
     /// Reads a row; a bad one adds nothing.
     pub(super) fn row(&mut self, line: &[u8], merger: &mut Merger) -> Result<(), Fault> {
-        let sample = match self.known(line, merger) {
-            Some(sample) => sample,
-            None => self.in_full(line, merger)?,
-        };
+        let sample = self.known(line, merger).map_or_else(|| self.in_full(line, merger), Ok)?;
         merger.log.samples.push(sample);
         Ok(())
     }
@@ -68,10 +65,8 @@ impl RowReader {
         let text = &rest[comma + 1..];
         let feedback: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
         // Another infinite number is too large for an f64.
-        if !(feedback > 0.0 && (feedback.is_finite() || text == b"inf")) {
-            return None;
-        }
-        Some(Sample { input, choice: ChoiceId(choice), feedback })
+        let is_time = feedback > 0.0 && (feedback.is_finite() || text == b"inf");
+        is_time.then_some(Sample { input, choice: ChoiceId(choice), feedback })
     }
 
     /// The length of the prefix of a row without quotes: the features, with the comma behind them.

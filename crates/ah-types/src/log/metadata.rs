@@ -134,10 +134,8 @@ impl Metadata {
     /// What is wrong with a name that occurs twice, or that is the name of another column.
     pub(super) fn features(&self) -> Result<Schema, String> {
         let integers: &[String] = self.collection.as_ref().map_or(&[], |of| &of.integer_features);
-        let numerical = self
-            .numerical_features
-            .iter()
-            .map(|name| Feature { integer: integers.contains(name), ..Feature::numerical(name) });
+        let number = |name| Feature { integer: integers.contains(name), ..Feature::numerical(name) };
+        let numerical = self.numerical_features.iter().map(number);
         let categorical = self.categorical_features.iter().map(Feature::categorical);
         let mut schema = Schema::default();
         for feature in numerical.chain(categorical) {

@@ -26,14 +26,17 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The value of a column; NaN if it has none.
-    pub fn value(&self, column: &Column, input: usize, choice: usize) -> f64 {
+    /// The value of a column; minus infinity if it has none.
+    pub fn value(&self, column: &Column, input: u32, choice: u32) -> f64 {
+        let of_input = |at: usize| self.inputs[at][input as usize];
+        let of_choice = |at: usize| self.fields[at][choice as usize];
         let factor = |factor: &Factor| match *factor {
-            Factor::Input(at) => self.inputs[at][input],
-            Factor::Field(at) => self.fields[at][choice],
-            Factor::Tiles(x, size) => (self.inputs[x][input] / self.fields[size][choice]).ceil(),
+            Factor::Input(at) => of_input(at),
+            Factor::Field(at) => of_choice(at),
+            Factor::Tiles(x, size) => (of_input(x) / of_choice(size)).ceil(),
         };
-        column.iter().map(factor).product()
+        let value: f64 = column.iter().map(factor).product();
+        if value.is_nan() { f64::NEG_INFINITY } else { value + 0.0 }
     }
 }
 
@@ -52,9 +55,7 @@ impl Coding {
     /// Codes that divide the values of these rows evenly. Columns with one value are left out.
     pub fn new(columns: Vec<Column>, numbers: &Numbers, rows: &[(u32, u32)]) -> Self {
         let bounds = |column: &Column| -> Vec<f64> {
-            let value = |&(input, choice): &(u32, u32)| {
-                finite(numbers.value(column, input as usize, choice as usize))
-            };
+            let value = |&(input, choice): &(u32, u32)| numbers.value(column, input, choice);
             let mut values: Vec<f64> = rows.iter().map(value).collect();
             values.sort_unstable_by(f64::total_cmp);
             let mut bounds: Vec<f64> = values.clone();
@@ -77,7 +78,7 @@ impl Coding {
 
     /// The code of a row in a column.
     pub fn code(&self, numbers: &Numbers, column: usize, input: u32, choice: u32) -> u16 {
-        let value = finite(numbers.value(&self.columns[column], input as usize, choice as usize));
+        let value = numbers.value(&self.columns[column], input, choice);
         let bounds = &self.bounds[column];
         bounds.partition_point(|bound| *bound < value).min(bounds.len() - 1) as u16
     }
@@ -86,9 +87,4 @@ impl Coding {
     pub fn codes(&self, numbers: &Numbers, input: u32, choice: u32) -> Vec<u16> {
         (0..self.columns.len()).map(|column| self.code(numbers, column, input, choice)).collect()
     }
-}
-
-/// The value with NaN before all others.
-fn finite(value: f64) -> f64 {
-    if value.is_nan() { f64::NEG_INFINITY } else { value + 0.0 }
 }

@@ -5,7 +5,7 @@ use ah_model::ChoiceId;
 
 use crate::data::Dataset;
 use crate::joint;
-use crate::tree::cover::Cover;
+use crate::tree::cover::{Cover, CoveredInput};
 
 /// The choices that are kept where nobody says how many. On 640 configurations of Triton (H100, six seeds) 24, 32, 48 and 64 lose 1.0700,
 /// 1.0742, 1.0722 and 1.0722, and where each shape times 25 of them 1.0780, 1.0816, 1.0813 and 1.0793 (four seeds).
@@ -30,17 +30,17 @@ pub fn choose(dataset: &Dataset, inputs: &[u32], asked: Option<usize>) -> Option
     let fallback = dataset.fallback(inputs);
     let count = asked.unwrap_or(USUAL);
     // A choice without a time costs what the fallback costs.
-    let row = |&input: &u32| (input, table.cost_weight(input), table.cost(input, fallback, fallback));
-    let mut cover = Cover::new(table, inputs.iter().map(row));
+    let row = |&input: &u32| CoveredInput {
+        input,
+        weight: table.cost_weight(input),
+        cost: table.cost(input, fallback, fallback).min(table.objective.greatest_cost()),
+    };
+    let mut cover = Cover { table, rows: inputs.iter().map(row).collect() };
     let mut chosen = vec![fallback];
     while chosen.len() < count {
-        let gains = cover.gains();
-        let gain = |id: &ChoiceId| gains[id.index()];
-        let ids = (0..table.choices.len() as u32).map(ChoiceId).rev();
+        let ids = (0..table.choices.len() as u32).map(ChoiceId);
         let others = ids.filter(|id| !table.is_rare(*id) && !chosen.contains(id));
-        // The first of equals.
-        let best = others.max_by(|a, b| gain(a).total_cmp(&gain(b)));
-        let Some(next) = best.filter(|next| gain(next) > 0.0) else { break };
+        let Some((next, _)) = cover.best(others).filter(|(_, gain)| *gain > 0.0) else { break };
         cover.add(next);
         chosen.push(next);
     }

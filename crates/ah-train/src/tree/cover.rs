@@ -17,29 +17,20 @@ const PARENT_INPUTS: f64 = 10.0;
 
 /// A set of choices that grows.
 pub struct Cover<'a> {
-    table: &'a Table,
-    rows: Vec<Row>,
+    pub table: &'a Table,
+    /// The inputs to cover.
+    pub rows: Vec<CoveredInput>,
 }
 
 /// An input to cover.
-struct Row {
-    input: u32,
-    weight: f64,
-    /// The cost of the best choice so far.
-    cost: f64,
+pub struct CoveredInput {
+    pub input: u32,
+    pub weight: f64,
+    /// The cost of the best choice so far, at most the greatest that counts.
+    pub cost: f64,
 }
 
-impl<'a> Cover<'a> {
-    /// The empty set for inputs with these weights and costs.
-    pub fn new(table: &'a Table, rows: impl Iterator<Item = (u32, f64, f64)>) -> Self {
-        let row = |(input, weight, cost): (u32, f64, f64)| Row {
-            input,
-            weight,
-            cost: cost.min(table.objective.greatest_cost()),
-        };
-        Self { table, rows: rows.map(row).collect() }
-    }
-
+impl Cover<'_> {
     pub fn add(&mut self, choice: ChoiceId) {
         for row in &mut self.rows {
             if let Some(cell) = self.table.cell(row.input, choice) {
@@ -48,16 +39,17 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// The amount, by choice, by which it would lower the total cost.
-    pub fn gains(&self) -> Vec<f64> {
+    /// Of these choices, the one that would lower the total cost most, and by how much; of equals the first.
+    pub fn best(&self, among: impl DoubleEndedIterator<Item = ChoiceId>) -> Option<(ChoiceId, f64)> {
         let mut gains = vec![0.0; self.table.choices.len()];
-        for Row { input, weight, cost } in &self.rows {
+        for CoveredInput { input, weight, cost } in &self.rows {
             for cell in self.table.cells(*input) {
                 gains[cell.choice.index()] +=
                     weight * (cost - self.table.learned_cost(*input, cell)).max(0.0);
             }
         }
-        gains
+        let with_gain = among.rev().map(|choice| (choice, gains[choice.index()]));
+        with_gain.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The mean cost of the best choice so far.
@@ -78,18 +70,19 @@ pub(crate) fn spread(
     parents: &[u32],
 ) {
     let share = PARENT_INPUTS / parents.len().max(1) as f64;
-    let weighted = members.iter().map(|&i| (i, 1.0)).chain(parents.iter().map(|&i| (i, share)));
-    let mut cover = Cover::new(table, weighted.map(|(i, w)| (i, w * table.cost_weight(i), PRIOR_COST)));
+    let row = |share: f64| {
+        move |&input: &u32| CoveredInput { input, weight: share * table.cost_weight(input), cost: PRIOR_COST }
+    };
+    let rows = members.iter().map(row(1.0)).chain(parents.iter().map(row(share))).collect();
+    let mut cover = Cover { table, rows };
     // Offered choices differ by input, so later places matter too.
     let mut place = 0;
     while place < ranking.len() {
         if place > 0 {
-            let gains = cover.gains();
-            let gain = |at: &usize| gains[ranking[*at].0.index()];
-            // The first of equals.
-            let best = (place..ranking.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-            let Some(best) = best.filter(|at| gain(at) > 0.0 || place < places) else { break };
-            move_up(ranking, best, place);
+            let best = cover.best(ranking[place..].iter().map(|(choice, _)| *choice));
+            let Some((best, _)) = best.filter(|(_, gain)| *gain > 0.0 || place < places) else { break };
+            let from = ranking.iter().position(|(choice, _)| *choice == best).unwrap_or(place);
+            move_up(ranking, from, place);
         }
         cover.add(ranking[place].0);
         place += 1;

@@ -5,6 +5,7 @@
 
 use ah_model::math::{exp, ln};
 use std::collections::BTreeMap;
+use std::f64::consts::LN_2;
 
 use ah_joint::cost_fit;
 use ah_model::expr::{Binary, Comparison, Expr, Unary};
@@ -54,27 +55,23 @@ pub fn residuals(dataset: &Dataset, costs: &Costs, input: u32, steepness: f64) -
     let best = table.inputs[input as usize].best;
     let mut sum = 0.0;
     let mut count = 0.0;
-    for &(choice, error) in &errors {
-        let time = table.usable(input, ChoiceId(choice)).map_or(best, |cell| cell.time);
-        let weight = exp(steepness * ln(best / time));
+    for (cell, error) in &errors {
+        let weight = exp(steepness * ln(best / cell.time));
         sum += weight * error;
         count += weight;
     }
     let centre = if count > 0.0 { sum / count } else { 0.0 };
-    let residual = |(choice, error): (u32, f64)| {
-        let residual = (error - centre).clamp(-MOST_RESIDUAL, MOST_RESIDUAL);
-        (choice, residual / std::f64::consts::LN_2)
-    };
     let failed = table.cells(input).iter().filter(|cell| cell.time.is_infinite());
-    let failed = failed.map(|cell| (cell.choice.0, MOST_RESIDUAL / std::f64::consts::LN_2));
-    errors.into_iter().map(residual).chain(failed).collect()
+    let left = errors.iter().map(|(cell, error)| (*cell, error - centre));
+    let all = left.chain(failed.map(|cell| (cell, MOST_RESIDUAL)));
+    all.map(|(cell, left)| (cell.choice.0, left.clamp(-MOST_RESIDUAL, MOST_RESIDUAL) / LN_2)).collect()
 }
 
 /// The difference between log time and cost, by timed choice of an input.
-fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
-    let error = |cell: &Cell| {
+fn log_errors<'a>(dataset: &'a Dataset, costs: &Costs, input: u32) -> Vec<(&'a Cell, f64)> {
+    let error = |cell: &'a Cell| {
         let error = ln(cell.time / cost(dataset, costs, input, cell.choice));
-        (cell.choice.0, if error.is_nan() { 0.0 } else { error })
+        (cell, if error.is_nan() { 0.0 } else { error })
     };
     let timed = dataset.table.cells(input).iter().filter(|cell| cell.time.is_finite() && cell.time > 0.0);
     timed.map(error).collect()
@@ -84,8 +81,8 @@ fn log_errors(dataset: &Dataset, costs: &Costs, input: u32) -> Vec<(u32, f64)> {
 fn errors_of_choices(dataset: &Dataset, costs: &Costs, inputs: &[u32]) -> Vec<ErrorsOfChoice> {
     let mut errors = vec![Vec::new(); dataset.table.choices.len()];
     for &input in inputs {
-        for (choice, error) in log_errors(dataset, costs, input) {
-            errors[choice as usize].push((input, error));
+        for (cell, error) in log_errors(dataset, costs, input) {
+            errors[cell.choice.index()].push((input, error));
         }
     }
     errors

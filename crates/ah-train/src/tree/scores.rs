@@ -12,6 +12,7 @@ use ah_joint::growth::Tree;
 use ah_model::ChoiceId;
 use ah_model::math::exp2;
 
+use crate::data::costs::Cost;
 use crate::data::{COST_ONE, Costs, FitRows};
 
 /// The root's prior: each choice starts with this cost, as if measured on five inputs.
@@ -134,15 +135,10 @@ impl Scores {
     /// The cost of the choice that a node picks for an input: of the measured choices the one with the least score, of
     /// equals the first. Where it ranks none of these, it is that of the slowest one: nothing better is known.
     pub fn cost(&self, node: usize, targets: &Costs, input: u32) -> u32 {
-        let scores = self.node(node);
-        let mut best = (f64::INFINITY, None);
-        for cost in targets.of(input) {
-            let score = scores[cost.choice.index()];
-            if score < best.0 {
-                best = (score, Some(cost.cost));
-            }
-        }
-        best.1.unwrap_or_else(|| targets.of(input).iter().map(|cost| cost.cost).max().unwrap_or(0))
+        let score = |cost: &&Cost| self.node(node)[cost.choice.index()];
+        let ranked = targets.of(input).iter().filter(|cost| score(cost) < f64::INFINITY);
+        let picked = ranked.min_by(|a, b| score(a).total_cmp(&score(b)));
+        picked.or_else(|| targets.of(input).iter().max_by_key(|cost| cost.cost)).map_or(0, |cost| cost.cost)
     }
 
     /// Factors of the costs of a formula, from what each node adds to their logarithms to base 2. `doublings` has a number for

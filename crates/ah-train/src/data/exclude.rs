@@ -2,7 +2,7 @@
 
 use ah_model::{Error, Schema};
 use ah_types::log::{Log, input_text};
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
 
 use crate::error::not_logged;
 
@@ -19,20 +19,17 @@ pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), Error> {
     let features = kept.iter().map(|&slot| log.schema.features()[slot].clone());
     log.schema = Schema::new(features).expect("a part of a schema has distinct names");
 
-    let mut inputs = Vec::new();
-    let mut places: FxHashMap<Box<str>, u32> = FxHashMap::default();
+    let mut texts: IndexSet<Box<str>> = IndexSet::new();
     let mut new_place = Vec::with_capacity(log.inputs.len());
     for mut input in std::mem::take(&mut log.inputs) {
         input.values = kept.iter().map(|&slot| input.values[slot].clone()).collect();
         input.text = input_text(&input.values).into();
-        let next = inputs.len() as u32;
-        let place = *places.entry(input.text.clone()).or_insert(next);
-        new_place.push(place);
-        if place == next {
-            inputs.push(input);
+        let (place, is_new) = texts.insert_full(input.text.clone());
+        new_place.push(place as u32);
+        if is_new {
+            log.inputs.push(input);
         }
     }
-    log.inputs = inputs;
     for sample in &mut log.samples {
         sample.input = new_place[sample.input as usize];
     }

@@ -22,7 +22,7 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
     let text = read_text(path, MAX_MIB).map_err(Error::io(path, "read the weights"))?;
     let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let path = path.display();
-    let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
+    let mut weights: FxHashMap<String, f64> = FxHashMap::default();
     let crlf = text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
     for record in reader.into_records() {
         let record = record.map_err(|e| Error::Invalid(format!("{path}: expected weights as text, {e}")))?;
@@ -43,24 +43,22 @@ pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<Strin
             return wrong("a weight above 0", weight);
         };
         let features = key(schema, &fields);
-        if weights.get(&features).is_some_and(|(other, _)| *other != weight) {
+        if weights.get(&features).is_some_and(|other| *other != weight) {
             let found = format!("{weight} here and another weight above for {features}");
             return wrong("one weight for an input", &found);
         }
-        weights.insert(features, (weight, false));
+        weights.insert(features, weight);
     }
+    let listed_inputs = weights.len();
     let mut unlisted = 0;
     for input in &mut table.inputs {
-        match weights.get_mut(&*input.text) {
-            Some((weight, used)) => {
-                input.weight *= *weight;
-                *used = true;
-            }
+        match weights.remove(&*input.text) {
+            Some(weight) => input.weight *= weight,
             None => unlisted += 1,
         }
     }
-    let unused = weights.values().filter(|(_, used)| !used).count();
-    if unused > 0 && unused == weights.len() {
+    let unused = weights.len();
+    if unused > 0 && unused == listed_inputs {
         let names = schema.features().iter().map(|feature| feature.name.as_str());
         let expected = format!("inputs of the log, each by {}", listed(names));
         return Err(Error::parameter("weights", &expected, format_args!("{unused} lines that name none")));

@@ -22,33 +22,30 @@ pub fn columns(choices: &[String], effects: &[f64]) -> Vec<Vec<f64>> {
         }
     }
     let field = |values: Vec<Option<FieldValue>>| -> Vec<f64> {
-        let ranks = text_ranks(&values, effects);
-        let number = |value: &Option<FieldValue>| match value {
-            None => f64::NAN,
-            Some(value) => match &ranks {
-                None => value.number().unwrap_or(f64::NAN),
-                Some(ranks) => ranks[&value.to_string()],
-            },
-        };
-        values.iter().map(number).collect()
+        if values.iter().flatten().any(|value| matches!(value, FieldValue::Text(_))) {
+            return text_ranks(&values, effects);
+        }
+        let number = |value: &Option<FieldValue>| value.as_ref()?.number();
+        values.iter().map(|value| number(value).unwrap_or(f64::NAN)).collect()
     };
     let is_constant = |field: &Vec<f64>| field.windows(2).all(|pair| pair[0] == pair[1]);
     by_key.into_values().map(field).filter(|field| !is_constant(field)).collect()
 }
 
-/// The rank of each value of a field by the mean effect of its choices; `None` if all values are numbers.
-fn text_ranks(values: &[Option<FieldValue>], effects: &[f64]) -> Option<BTreeMap<String, f64>> {
-    values.iter().flatten().find(|value| matches!(value, FieldValue::Text(_)))?;
-    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for (value, effect) in values.iter().zip(effects) {
-        if let Some(value) = value {
-            let (sum, count) = sums.entry(value.to_string()).or_default();
+/// The rank of each value of a field by the mean effect of its choices; NaN without a value.
+fn text_ranks(values: &[Option<FieldValue>], effects: &[f64]) -> Vec<f64> {
+    let texts: Vec<Option<String>> = values.iter().map(|value| Some(value.as_ref()?.to_string())).collect();
+    let mut sums: BTreeMap<&String, (f64, f64)> = BTreeMap::new();
+    for (text, effect) in texts.iter().zip(effects) {
+        if let Some(text) = text {
+            let (sum, count) = sums.entry(text).or_default();
             *sum += effect;
             *count += 1.0;
         }
     }
     let means: Vec<f64> = sums.values().map(|(sum, count)| sum / count).collect();
-    Some(sums.into_keys().zip(ranks(&means)).collect())
+    let ranks: BTreeMap<&String, f64> = sums.into_keys().zip(ranks(&means)).collect();
+    texts.iter().map(|text| text.as_ref().map_or(f64::NAN, |text| ranks[text])).collect()
 }
 
 #[cfg(test)]

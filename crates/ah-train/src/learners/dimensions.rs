@@ -36,7 +36,7 @@ pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
     let of_choices: Vec<(usize, Vec<(String, FieldValue)>)> =
         learned.map(|(choice, name)| (choice.index(), fields(name).unwrap_or_default())).collect();
     let whole: Vec<usize> = (0..logged.len()).filter(is_whole).collect();
-    let dimension = |&slot: &usize| {
+    let tiles_of = |slot: usize| {
         let all = of_choices.iter().flat_map(|(_, all)| all.iter().map(|(key, _)| key));
         let key = all.filter(|key| tiles(key, &logged[slot].name)).min()?;
         let mut sizes = vec![1.0; table.choices.len()];
@@ -46,14 +46,15 @@ pub fn dimensions(dataset: &Dataset, inputs: &[u32]) -> Vec<Dimension> {
             }
         }
         let is_tiled = sizes.iter().any(|&size| size > 1.0);
-        is_tiled.then(|| Dimension { slot, tiles: Some((key.clone(), sizes)) })
+        is_tiled.then(|| (key.clone(), sizes))
     };
-    let mut dimensions: Vec<Dimension> = whole.iter().filter_map(dimension).take(MAX_DIMENSIONS).collect();
+    let dimension = |&slot: &usize| Dimension { slot, tiles: tiles_of(slot) };
+    let (mut dimensions, others): (Vec<Dimension>, Vec<Dimension>) =
+        whole.iter().map(dimension).partition(|dimension| dimension.tiles.is_some());
     if !dimensions.is_empty() && whole.len() < MAX_DIMENSIONS {
-        let others = whole.iter().filter(|slot| !dimensions.iter().any(|known| known.slot == **slot));
-        let others: Vec<Dimension> = others.map(|&slot| Dimension { slot, tiles: None }).collect();
         dimensions.extend(others);
     }
+    dimensions.truncate(MAX_DIMENSIONS);
     dimensions
 }
 

@@ -165,9 +165,8 @@ impl Table {
         for input in &mut table.inputs {
             input.cells = input.cells.iter().filter_map(narrow).collect();
         }
-        let mut kept = new_ids.iter().map(Option::is_some);
-        table.rare.retain(|_| kept.next().unwrap_or_default());
-        Self { choices: choices.to_vec(), ..table }
+        let rare = self.rare.iter().zip(&new_ids).filter(|(_, id)| id.is_some()).map(|(rare, _)| *rare);
+        Self { choices: choices.to_vec(), rare: rare.collect(), ..table }
     }
 
     /// The table with estimates, by input: (choice, milliseconds) of choices without a cell.

@@ -34,7 +34,7 @@ impl FeatureValues {
             for (values, value) in by_slot.iter_mut().zip(&row) {
                 match (values, value) {
                     (Values::Numbers(numbers), value) => {
-                        numbers.push(value.as_scalar().number().unwrap_or(f64::NAN))
+                        numbers.push(value.as_scalar().number().unwrap_or(f64::NAN));
                     }
                     (Values::Categories(ids, names), Value::Category(name)) => {
                         ids.push(names.insert_full(name.clone()).0 as u32);

@@ -9,10 +9,8 @@ use crate::growth::Sample;
 /// The errors of all rows. A choice that a row did not measure has none.
 pub struct Errors {
     choices: usize,
-    /// By row, where its errors begin, and the end of the last one.
-    starts: Vec<usize>,
-    /// (choice, error), row by row.
-    errors: Vec<(u32, f64)>,
+    /// By row, (choice, error).
+    errors: Vec<Vec<(u32, f64)>>,
     /// By row.
     weights: Vec<u32>,
     /// Neighbouring rows whose common level is not to be learned.
@@ -26,13 +24,8 @@ impl Errors {
         rows: impl Iterator<Item = R>,
         weights: Vec<u32>,
     ) -> Self {
-        let mut starts = vec![0];
-        let mut errors = Vec::new();
-        for row in rows {
-            errors.extend(row);
-            starts.push(errors.len());
-        }
-        Self { choices, starts, errors, weights, groups: Vec::new() }
+        let errors = rows.map(|row| row.into_iter().collect()).collect();
+        Self { choices, errors, weights, groups: Vec::new() }
     }
 
     /// The same errors; only their differences within each of these groups of rows count.
@@ -43,35 +36,31 @@ impl Errors {
     /// Subtracts from each group its mean error.
     pub(crate) fn centre(&mut self) {
         for group in &self.groups {
+            let rows = &mut self.errors[group.clone()];
             let mut sum = 0.0;
             let mut count = 0.0;
-            for row in group.clone() {
-                let weight = f64::from(self.weights[row]);
-                let of_row = self.row(row);
-                sum += of_row.iter().map(|(_, error)| error * weight).sum::<f64>();
-                count += weight * of_row.len() as f64;
+            for (errors, &weight) in rows.iter().zip(&self.weights[group.clone()]) {
+                let weight = f64::from(weight);
+                sum += errors.iter().map(|(_, error)| error * weight).sum::<f64>();
+                count += weight * errors.len() as f64;
             }
-            let rows = self.starts[group.start]..self.starts[group.end];
-            self.errors[rows].iter_mut().for_each(|(_, error)| *error -= sum / f64::max(count, 1.0));
+            let mean = sum / f64::max(count, 1.0);
+            rows.iter_mut().flatten().for_each(|(_, error)| *error -= mean);
         }
     }
 
     /// The errors that are left, row by row.
     pub fn left(&self) -> impl Iterator<Item = f64> {
-        self.errors.iter().map(|(_, error)| *error)
-    }
-
-    fn row(&self, row: usize) -> &[(u32, f64)] {
-        &self.errors[self.starts[row]..self.starts[row + 1]]
+        self.errors.iter().flatten().map(|(_, error)| *error)
     }
 
     /// The weighted mean error of each choice in each leaf, drawn towards 0 as by `shrinkage` further inputs. `leaves`
     /// has the leaf of each row, one of `nodes` nodes.
     pub fn means(&self, leaves: &[usize], nodes: usize, shrinkage: f64) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0); nodes * self.choices];
-        for (row, (leaf, &weight)) in leaves.iter().zip(&self.weights).enumerate() {
+        for ((errors, leaf), &weight) in self.errors.iter().zip(leaves).zip(&self.weights) {
             let sums = &mut sums[leaf * self.choices..][..self.choices];
-            for &(choice, error) in self.row(row) {
+            for &(choice, error) in errors {
                 let (sum, count) = &mut sums[choice as usize];
                 *sum += error * f64::from(weight);
                 *count += f64::from(weight);
@@ -83,9 +72,9 @@ impl Errors {
 
     /// Subtracts from each row the values of its leaf.
     pub fn subtract(&mut self, leaves: &[usize], values: &[f64]) {
-        for (row, leaf) in leaves.iter().enumerate() {
+        for (errors, leaf) in self.errors.iter_mut().zip(leaves) {
             let values = &values[leaf * self.choices..][..self.choices];
-            for (choice, error) in &mut self.errors[self.starts[row]..self.starts[row + 1]] {
+            for (choice, error) in errors {
                 *error -= values[*choice as usize];
             }
         }
@@ -94,7 +83,7 @@ impl Errors {
     /// These rows for the search for splits.
     pub fn sample(&self, rows: &[u32]) -> Sample {
         let weights: Vec<u32> = rows.iter().map(|&row| self.weights[row as usize]).collect();
-        let numbers = rows.par_iter().map(|&row| self.row(row as usize).iter().copied());
+        let numbers = rows.par_iter().map(|&row| self.errors[row as usize].iter().copied());
         Sample::of_choices(numbers, self.choices, &weights)
     }
 }
@@ -111,6 +100,6 @@ mod tests {
         let means = errors.means(&leaves, 3, 1.0);
         assert_eq!(means, [0.0, 0.0, 10.0 / 5.0, 4.0 / 2.0, 0.0, -2.0 / 2.0]);
         errors.subtract(&leaves, &means);
-        assert_eq!((errors.row(0), errors.row(1)), (&[(0, -1.0), (1, 2.0)][..], &[(0, 1.0)][..]));
+        assert_eq!(errors.errors[..2], [vec![(0, -1.0), (1, 2.0)], vec![(0, 1.0)]]);
     }
 }

@@ -17,4 +17,6 @@ pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
 pub use losses::Losses;
 pub use metrics::Metrics;
-pub use verdict::{Advice, FEW_INPUTS, Gain, Reason, Verdict};
+#[cfg(feature = "cli")]
+pub use verdict::FEW_INPUTS;
+pub use verdict::{Advice, Gain, Reason, Verdict};

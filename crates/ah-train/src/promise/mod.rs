@@ -17,6 +17,9 @@ pub mod recipe;
 pub use calibrate::{ALWAYS, NEVER};
 pub use candidate::Rung;
 pub use folds::Folds;
-pub use ladder::{COSTLY, GOOD_ENOUGH, Ladder, SizeChoice, StricterPromise, choose_size};
+pub use ladder::{COSTLY, GOOD_ENOUGH, SizeChoice, choose_size};
+#[cfg(feature = "cli")]
+pub use ladder::{Ladder, StricterPromise};
+#[cfg(feature = "cli")]
 pub use new_groups::NewGroups;
 pub use recipe::{Recipe, View};

@@ -90,13 +90,13 @@ fn main() -> std::io::Result<()> {
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
     let is_asked = |argument| std::env::args().nth(1).is_some_and(|given| given == argument);
     let slow = if is_asked("nan") { f64::NAN } else { 10.0 };
-    ah_measure::serve(Ok::<_, String>(Fake {
+    ah_measure::serve(Fake {
         experiment,
         has_faults: is_asked("faults"),
         is_busy: is_asked("busy"),
         slow,
         pace: Duration::from_micros(pace),
-    }))
+    })
 }
 
 impl Fake {

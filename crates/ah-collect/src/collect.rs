@@ -36,13 +36,14 @@ pub(crate) fn collect(
     workers: &mut [Worker],
     options: &Options,
     stop: &AtomicBool,
+    progress: &Progress,
 ) -> Result<Summary, Error> {
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let done = earlier.done();
     let short = earlier.short();
     let plan = Plan::new(options, earlier, first.schema.clone());
-    let progress = Progress::start(done, plan.goal(), options.max_seconds);
+    progress.start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
         let shown: String = line.chars().take(60).collect();
@@ -66,7 +67,7 @@ pub(crate) fn collect(
         fallback: FallbackWatch::of(first),
     };
     let start = Instant::now();
-    workers.iter_mut().for_each(|worker| worker.begin_run(&progress, plan.deadline));
+    workers.iter_mut().for_each(|worker| worker.begin_run(progress, plan.deadline));
     let result = measure_inputs(workers, &plan, stop, |input| record.take(input)).and_then(|()| record.end());
     progress.finish();
     if record.summary.measured > 0 {

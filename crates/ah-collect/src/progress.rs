@@ -16,31 +16,39 @@ const EVERY: Duration = Duration::from_secs(5);
 /// The progress of a run. Clones report to the same run.
 #[derive(Clone)]
 pub(crate) struct Progress {
-    /// Hidden, except on a terminal.
     bar: ProgressBar,
     last_line: Arc<Mutex<Instant>>,
 }
 
 impl Progress {
-    /// Starts the run. The log holds `done` inputs and will hold `goal`; without a goal the run ends after `max_time`, if at
-    /// all.
-    pub(crate) fn start(done: u64, goal: Option<u64>, max_time: Option<Duration>) -> Self {
+    /// Shows nothing before the run starts. The bar stays hidden, except on a terminal.
+    pub(crate) fn new() -> Self {
         let is_shown = std::io::stderr().is_terminal() && !is_quiet();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(goal, target).with_position(done);
+        let bar = ProgressBar::with_draw_target(None, target);
+        Self { bar, last_line: Arc::new(Mutex::new(Instant::now())) }
+    }
+
+    /// Starts the run. The log holds `done` inputs and will hold `goal`; without a goal the run ends after `max_time`, if at
+    /// all.
+    pub(crate) fn start(&self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
         let limit = max_time.map(|limit| format!(" of {}", units::duration(limit))).unwrap_or_default();
         let template = match goal {
             Some(_) => "{bar:20} {pos} of {len} inputs, {eta} left: {wide_msg}".to_owned(),
             None => format!("{{spinner}} {{prefix}}, {{elapsed}}{limit}: {{wide_msg}}"),
         };
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style);
+            self.bar.set_style(style);
         }
+        if let Some(goal) = goal {
+            self.bar.set_length(goal);
+        }
+        self.bar.set_position(done);
+        self.bar.reset_elapsed();
         // The bar panics if it cannot start a thread.
-        if is_shown && std::thread::Builder::new().spawn(|| ()).is_ok() {
-            bar.enable_steady_tick(Duration::from_millis(200));
+        if !self.bar.is_hidden() && std::thread::Builder::new().spawn(|| ()).is_ok() {
+            self.bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Self { bar, last_line: Arc::new(Mutex::new(Instant::now())) }
     }
 
     /// Ends the run.

@@ -3,15 +3,23 @@
 //! Begin with `cpu/product.rs`: a runner draws shapes, makes the operands, checks results, and times the kernels of
 //! [`cpu::kernels`]. [`cuda`] does the same on GPUs. It loads CUDA at run time and links none of it, so one
 //! program runs on machines with and without a GPU.
-//!
-//! [`BenchmarkRunner`]: ah_measure::BenchmarkRunner
 
 pub mod cpu;
 pub mod cuda;
 mod features;
 
+use ah_measure::BenchmarkRunner;
+
 /// Serves a collector over standard input and output, see [`ah_measure::serve()`].
 pub type ServeFn = Box<dyn FnOnce() -> std::io::Result<()>>;
+
+/// Opens a runner and serves it, or tells the collector why it cannot be opened.
+fn open_and_serve<R: BenchmarkRunner, E: ToString>(open: impl FnOnce() -> Result<R, E> + 'static) -> ServeFn {
+    Box::new(move || match open() {
+        Ok(runner) => ah_measure::serve(runner),
+        Err(reason) => ah_measure::refuse(reason),
+    })
+}
 
 #[cfg(test)]
 mod tests {

@@ -21,19 +21,14 @@ const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 const LATEST: Duration = Duration::from_millis(1);
 
 /// Serves one collector over standard input and output with the protocol of `docs/workers.md`: `ah-collect --worker PROGRAM`
-/// measures the `runner`, or reports why there is none. Ends the process when standard input ends, even while a choice hangs.
+/// measures the `runner`. Ends the process when standard input ends, even while a choice hangs.
 ///
 /// # Errors
 /// The other side is gone.
-pub fn serve<R: BenchmarkRunner>(runner: Result<R, impl ToString>) -> io::Result<()> {
-    match runner {
-        Ok(runner) => {
-            let schema = runner.experiment().optimization.schema().unwrap_or_default();
-            let mut session = Session { runner, schema, input: None, panicked: None };
-            answer_all(|request, out| session.answer(request, out))
-        }
-        Err(reason) => refuse(reason),
-    }
+pub fn serve<R: BenchmarkRunner>(runner: R) -> io::Result<()> {
+    let schema = runner.experiment().optimization.schema().unwrap_or_default();
+    let mut session = Session { runner, schema, input: None, panicked: None };
+    answer_all(|request, out| session.answer(request, out))
 }
 
 /// Serves one collector without a runner: tells it why there is none.

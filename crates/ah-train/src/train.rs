@@ -221,7 +221,7 @@ fn no_promise(prepared: &Prepared, margin: &Margin, only_fallback: Option<f64>) 
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
         None if only_fallback.is_some() => only_fallback.map(NoPromise::OnlyFallback),
         None => {
-            let needed = of_all(calibrate::default_inputs(plan.promise)[1]);
+            let needed = of_all(calibrate::default_inputs(plan.promise, calibrate::DEFAULT_SHARES[2]));
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
         Some(look) if margin.promise.is_none() => {

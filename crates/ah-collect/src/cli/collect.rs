@@ -14,6 +14,7 @@ use crate::collect;
 use crate::options::Options;
 use crate::plan;
 use crate::process_group;
+use crate::progress::Progress;
 use crate::units::seconds;
 
 /// Inputs that a run measures without a limit of its own.
@@ -50,7 +51,7 @@ impl<F: clap::Args> CollectFlags<F> {
         options.policy = policy(worker.description.timing, self.num_reps);
         options.listed = listed;
         let stop = stop_on_signal();
-        let summary = collect::collect(&mut workers, &options, &stop)?;
+        let summary = collect::collect(&mut workers, &options, &stop, &Progress::new())?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
     }

@@ -179,7 +179,7 @@ impl<T: Clone + Send + 'static> Program for FunctionRunner<T> {
 
     fn serve(mut self, (): (), _: Duration) -> std::io::Result<()> {
         self.time_features();
-        ah_measure::serve(Ok::<_, String>(self))
+        ah_measure::serve(self)
     }
 }
 

@@ -7,7 +7,7 @@ mod product;
 use ah_types::Optimization;
 use product::ProductRunner;
 
-use crate::ServeFn;
+use crate::{ServeFn, open_and_serve};
 
 /// A worker that measures this optimization on the processor, or `None` if there is none.
 pub fn serve_fn(optimization: Optimization) -> Option<ServeFn> {
@@ -17,5 +17,5 @@ pub fn serve_fn(optimization: Optimization) -> Option<ServeFn> {
         _ => return None,
     };
     // Without the threads of its kernels, the worker says why.
-    Some(Box::new(move || ah_measure::serve(clock::start_threads().map(|()| new(optimization)))))
+    Some(open_and_serve(move || clock::start_threads().map(|()| new(optimization))))
 }

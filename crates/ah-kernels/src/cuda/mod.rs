@@ -39,7 +39,7 @@ use ah_measure::BenchmarkRunner;
 use ah_types::Optimization;
 use device::Gpu;
 
-use crate::ServeFn;
+use crate::{ServeFn, open_and_serve};
 
 pub use device::count;
 pub use error::CudaError;
@@ -52,7 +52,7 @@ pub fn serve_fn(optimization: Optimization, index: u32) -> Option<ServeFn> {
         optimization: Optimization,
         index: u32,
     ) -> ServeFn {
-        Box::new(move || ah_measure::serve(Gpu::open(index).and_then(|gpu| new(optimization, gpu))))
+        open_and_serve(move || Gpu::open(index).and_then(|gpu| new(optimization, gpu)))
     }
     Some(match optimization.name.as_str() {
         "pad_mm" => over(pad_mm::runner, optimization, index),

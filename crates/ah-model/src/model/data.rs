@@ -61,7 +61,8 @@ pub struct Model {
     pub promise: Option<Promise>,
     /// What it was learned for.
     pub purpose: Purpose,
-    /// The origin of the model. Nothing that decides, judges or generates reads it.
+    /// The origin of the model. Nothing is decided by it: comments of generated code and pages print its figures, and warnings know
+    /// its logs.
     pub provenance: Provenance,
 }
 

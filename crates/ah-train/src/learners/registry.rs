@@ -23,8 +23,8 @@ pub struct LearnerRow {
     pub new: fn(usize, usize) -> Arc<dyn Learner>,
     /// Whether boosted trees stand beside its tree.
     pub boosting: Boosting,
-    /// Whether trees on a cost formula are compared with it.
-    pub has_formulas: bool,
+    /// Whether other trees of ours are compared with it: one on a cost formula, and one for few inputs.
+    pub has_variants: bool,
 }
 
 impl LearnerKind {
@@ -33,7 +33,7 @@ impl LearnerKind {
         let cost_tree = |boosting| LearnerRow {
             new: |max_depth, min_samples_leaf| Arc::new(CostTree { max_depth, min_samples_leaf }),
             boosting,
-            has_formulas: true,
+            has_variants: true,
         };
         match self {
             Self::Auto => cost_tree(Boosting::WhereItPays),
@@ -42,7 +42,7 @@ impl LearnerKind {
             Self::Linfa => LearnerRow {
                 new: |max_depth, min_samples_leaf| Arc::new(LinfaTrees { max_depth, min_samples_leaf }),
                 boosting: Boosting::Never,
-                has_formulas: false,
+                has_variants: false,
             },
         }
     }

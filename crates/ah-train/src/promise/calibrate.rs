@@ -85,10 +85,9 @@ fn has_room(mode: PromiseMode, share: f64, inputs: usize) -> bool {
         .is_some_and(|most| most >= DEFAULT_SHARE_VIOLATIONS)
 }
 
-/// The number of inputs from which on one of [`DEFAULT_SHARES`] is promised: the strictest, the loosest.
-pub fn default_inputs(mode: PromiseMode) -> [usize; 2] {
-    let least = |share| (1..).find(|&inputs| has_room(mode, share, inputs)).unwrap_or(usize::MAX);
-    [least(DEFAULT_SHARES[0]), least(DEFAULT_SHARES[2])]
+/// The number of inputs from which on this one of [`DEFAULT_SHARES`] is promised.
+pub fn default_inputs(mode: PromiseMode, share: f64) -> usize {
+    (1..).find(|&inputs| has_room(mode, share, inputs)).unwrap_or(usize::MAX)
 }
 
 /// The least number of inputs with which a margin without violations passes.

@@ -19,7 +19,7 @@ use super::priced::Priced;
 use super::recipe::Recipe;
 use crate::decisions::JudgedInput;
 use crate::learners::{Boosting, CostTree, ResidualTree, SharpTree};
-use crate::params::{LearnerKind, Params, Size};
+use crate::params::{Params, Size};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
 
@@ -199,7 +199,8 @@ const FORMULA_AS_LEAVES: usize = 16;
 
 /// The tree to try where no other one is better than one leaf.
 fn sharp_tree(plan: &TrainPlan) -> Option<Configuration> {
-    let is_other = plan.learner == LearnerKind::Linfa || plan.learner.row().boosting == Boosting::Always;
+    let row = plan.learner.row();
+    let is_other = !row.has_variants || row.boosting == Boosting::Always;
     let tree = || SharpTree(CostTree { max_depth: plan.max_depth, min_samples_leaf: plan.min_samples_leaf });
     (!is_other && plan.settings.ranking.is_none()).then(|| Configuration::of(Arc::new(tree())))
 }
@@ -212,7 +213,7 @@ const LEAVES_ON_FORMULA: usize = 8;
 fn tree_on_formula(plan: &TrainPlan) -> Option<Configuration> {
     let Params { ranking, max_leaves, .. } = *plan.settings;
     let learner = plan.learner.row();
-    if plan.promises() || ranking.is_some() || learner.boosting == Boosting::Always || !learner.has_formulas {
+    if plan.promises() || ranking.is_some() || learner.boosting == Boosting::Always || !learner.has_variants {
         return None;
     }
     let most = max_leaves.map_or(LEAVES_ON_FORMULA, |most| most.min(LEAVES_ON_FORMULA));

@@ -10,7 +10,7 @@ pub mod features;
 pub mod portfolio;
 
 use crate::data::{Costs, Dataset};
-use crate::params::LearnerKind;
+use crate::learners::Boosting;
 use crate::plan::TrainPlan;
 
 use cross_validation::{BEYOND_NOISE, cross_validate, difference};
@@ -26,7 +26,7 @@ pub use portfolio::Portfolio;
 /// the search prefers a tree that always takes the fallback (mm H200).
 pub fn search(dataset: &Dataset, plan: &TrainPlan, folds: &[Fold<'_>]) -> Configuration {
     let tree = Configuration::new(plan);
-    if !dataset.ad_hoc || plan.learner != LearnerKind::Auto {
+    if !dataset.ad_hoc || plan.learner.row().boosting != Boosting::WhereItPays {
         return tree;
     }
     let leaf = Configuration::of((plan.learner.row().new)(0, plan.min_samples_leaf));

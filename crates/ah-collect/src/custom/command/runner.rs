@@ -38,7 +38,7 @@ impl Commands {
         let runner = CommandRunner { experiment, commands: self, limit };
         Box::new(|| {
             start_guard();
-            ah_measure::serve(Ok::<_, String>(runner))
+            ah_measure::serve(runner)
         })
     }
 }

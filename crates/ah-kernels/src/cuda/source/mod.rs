@@ -24,7 +24,7 @@ use super::device::{Gpu, Kernel};
 use super::element::Arg;
 use super::error::CudaError;
 use super::nvrtc::Source;
-use crate::ServeFn;
+use crate::{ServeFn, open_and_serve};
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
 /// More bytes than any device has; sums of them stay far from overflow.
@@ -66,7 +66,7 @@ impl UserKernel {
     /// The worker of this kernel on the GPU of this index.
     pub fn serve_fn(self, index: u32) -> ServeFn {
         let failed = |e: CudaError| format!("a kernel in a TOML file needs a GPU: {e}");
-        Box::new(move || ah_measure::serve(UserRunner::open(self, index).map_err(failed)))
+        open_and_serve(move || UserRunner::open(self, index).map_err(failed))
     }
 }
 

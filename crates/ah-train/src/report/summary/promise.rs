@@ -7,7 +7,7 @@ use ah_model::Promise;
 use super::words::{inputs, name};
 use crate::data::{LEAST_MS, Shared};
 use crate::params::SplitBy;
-use crate::promise::calibrate::default_inputs;
+use crate::promise::calibrate::{DEFAULT_SHARES, default_inputs};
 use crate::promise::{NewGroups, StricterPromise};
 use crate::report::{loss, percent};
 use crate::train::{NoPromise, TrainedModel};
@@ -21,8 +21,8 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         let Some(promise) = &trained.model.promise else { return String::new() };
         // The training part promises the same and has fewer inputs: only `groups` of all inputs count.
         let counted = (held_out.train_inputs * promise.groups as usize / inputs).max(1);
-        let needed = (default_inputs(trained.plan.promise)[0] * inputs).div_ceil(counted);
-        let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > 0.01;
+        let needed = (default_inputs(trained.plan.promise, DEFAULT_SHARES[0]) * inputs).div_ceil(counted);
+        let is_loose = trained.plan.settings.is_default("max_risk") && promise.target > DEFAULT_SHARES[0];
         let stricter = match trained.chosen.stricter {
             _ if !is_loose => String::new(),
             Some(StricterPromise { share, takes }) => {

@@ -49,8 +49,17 @@ pub struct Planned {
     pub factors: Vec<Vec<f64>>,
     /// The cost formula.
     pub costs: Option<CostCode>,
-    /// The steps before the conditions, and by condition its code and the choices that need it.
-    pub conditions: (Body, Vec<(Code, Vec<ChoiceId>)>),
+    /// The steps before the conditions on choices.
+    pub before_conditions: Body,
+    /// The conditions on choices.
+    pub conditions: Vec<Condition>,
+}
+
+/// A condition on choices.
+pub struct Condition {
+    pub code: Code,
+    /// The choices that need it.
+    pub choices: Vec<ChoiceId>,
 }
 
 impl Planned {
@@ -76,13 +85,13 @@ impl Planned {
     /// Whether the loop over a cost formula reads a feature of the input.
     pub fn loop_reads_input(&self) -> bool {
         let costs_read = self.costs.as_ref().is_some_and(CostCode::reads_input);
-        costs_read || self.leaf.reads_input() || self.conditions.0.reads_input()
+        costs_read || self.leaf.reads_input() || self.before_conditions.reads_input()
     }
 
     /// The variables of logged features that the code reads, and its helpers with `()`.
     fn reads(&self) -> BTreeSet<&str> {
         let of_costs = self.costs.iter().flat_map(CostCode::bodies);
-        let bodies = [&self.body, &self.leaf, &self.conditions.0].into_iter().chain(of_costs);
+        let bodies = [&self.body, &self.leaf, &self.before_conditions].into_iter().chain(of_costs);
         bodies.flat_map(|body| &body.reads).map(String::as_str).collect()
     }
 
@@ -142,7 +151,7 @@ impl Request<'_> {
             planned.costs = CostCode::new(model, syntax, names);
         }
         if self.ranked || planned.tables.is_some() || has_factors {
-            planned.conditions = conditions(builder());
+            (planned.before_conditions, planned.conditions) = conditions(builder());
         }
         let reads = planned.reads();
         let is_read = |slot: &usize| reads.contains(&*syntax.logged(model, names, *slot).text);
@@ -171,18 +180,18 @@ fn factors(tables: &Tables, choices: usize) -> Vec<Vec<f64>> {
     tables.ends.iter().map(of_leaf).collect()
 }
 
-/// The conditions on choices.
-fn conditions(mut builder: BodyBuilder<'_, '_>) -> (Body, Vec<(Code, Vec<ChoiceId>)>) {
+/// The conditions on choices, and the steps before them.
+fn conditions(mut builder: BodyBuilder<'_, '_>) -> (Body, Vec<Condition>) {
     let facts = Facts::new(builder.model, builder.syntax.is_typed);
-    let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
+    let mut all: Vec<Condition> = Vec::new();
     for (choice, condition) in &builder.model.eligible {
         let code = builder.runs(&condition.typed, &facts);
-        match all.iter_mut().find(|(other, _)| *other == code) {
-            Some((_, choices)) => choices.push(*choice),
-            None => all.push((code, vec![*choice])),
+        match all.iter_mut().find(|other| other.code == code) {
+            Some(other) => other.choices.push(*choice),
+            None => all.push(Condition { code, choices: vec![*choice] }),
         }
     }
-    (builder.taken(all.iter().flat_map(|(code, _)| code.reads.clone()).collect()), all)
+    (builder.taken(all.iter().flat_map(|condition| condition.code.reads.clone()).collect()), all)
 }
 
 impl BodyBuilder<'_, '_> {

@@ -97,7 +97,7 @@ fn files(request: &Request<'_>) -> Result<Output, Error> {
     values.insert("body_parameter", parameter(planned.body.reads_input()));
     values.insert("leaf_parameter", parameter(planned.leaf.reads_input()));
     values.insert("costs_parameter", parameter(planned.costs.as_ref().is_some_and(CostCode::reads_input)));
-    values.insert("conditions_parameter", parameter(planned.conditions.0.reads_input()));
+    values.insert("conditions_parameter", parameter(planned.before_conditions.reads_input()));
     values.insert("is_crate", &request.into.is_none());
     insert_configs(&mut values, model);
     let executor = if planned.tables.is_some() { ah_decide::SOURCE } else { "" };

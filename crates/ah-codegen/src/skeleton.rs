@@ -9,12 +9,11 @@ use serde_json::json;
 use tera::{Context, Tera};
 
 use crate::body::Body;
-use crate::code::Code;
 use crate::facts::is_truth;
 use crate::language::Language;
 use crate::names::Names;
 use crate::page::{Lines, about, described, mark, wrapped};
-use crate::plan::{Planned, Ranking};
+use crate::plan::{Condition, Planned, Ranking};
 use crate::target::Request;
 use crate::text::shown;
 
@@ -52,7 +51,7 @@ pub fn values(
         false => print(body, 1, true),
         true => format!("{before}{}{after}", print(body, level, true)),
     };
-    let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
+    let condition = |Condition { code, choices }: &Condition| {
         (choices.iter().map(|id| choice(*id)).collect::<Vec<_>>(), code.text.clone())
     };
     let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), language.truth(*allowed).text);
@@ -103,9 +102,9 @@ pub fn values(
         "leaf": guarded(&planned.leaf),
         "leaf_reads": planned.leaf.reads_input(),
         "rankings": planned.rankings.iter().map(ranking).collect::<Vec<_>>(),
-        "condition_steps": print(&planned.conditions.0, level, true),
-        "conditions_read": planned.conditions.0.reads_input(),
-        "conditions": planned.conditions.1.iter().map(condition).collect::<Vec<_>>(),
+        "condition_steps": print(&planned.before_conditions, level, true),
+        "conditions_read": planned.before_conditions.reads_input(),
+        "conditions": planned.conditions.iter().map(condition).collect::<Vec<_>>(),
     }))
     .map_err(broken)?;
     if let Some(device) = &model.device {

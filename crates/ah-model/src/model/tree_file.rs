@@ -88,17 +88,18 @@ impl NodeFile {
 
 impl From<RankedFile> for RankedChoice {
     fn from(file: RankedFile) -> Self {
+        let RankedFile(id, score, measured, probability, slowdown, worst, worst_over_fallback, marks) = file;
         Self {
-            choice: ChoiceId(file.0),
+            choice: ChoiceId(id),
             // No -0.0, so that sums of scores compare equally in every language.
-            score: file.1 + 0.0,
-            measured: file.2,
-            probability: file.3,
-            slowdown: file.4,
-            worst: file.5,
-            worst_over_fallback: file.6,
-            expected: matches!(file.7, Marks::Expected | Marks::Both),
-            allowed: matches!(file.7, Marks::Allowed | Marks::Both),
+            score: score + 0.0,
+            measured,
+            probability,
+            slowdown,
+            worst,
+            worst_over_fallback,
+            expected: matches!(marks, Marks::Expected | Marks::Both),
+            allowed: matches!(marks, Marks::Allowed | Marks::Both),
         }
     }
 }

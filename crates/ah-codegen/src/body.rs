@@ -27,7 +27,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The evidence for a choice on so many inputs of a leaf. The leaf's figures are those of all its inputs.
+    /// The evidence for a choice, and the number of a leaf's inputs that it is from. The leaf's figures are those of all its inputs.
     fn new(leaf: &Leaf, ranked: &RankedChoice, inputs: u64) -> Self {
         if inputs != leaf.samples {
             return Self { inputs, timed: 0, log_slowdown: 0.0, worst: 1.0 };

@@ -150,7 +150,7 @@ impl FallbackWatch {
         }
     }
 
-    /// Fails if the fallback was not measured on so many inputs in a row.
+    /// Fails if the fallback was not measured on [`MAX_WITHOUT_FALLBACK`] inputs in a row.
     fn expect_measured(&self, most: u32) -> Result<(), Error> {
         if self.unmeasured_in_a_row < most {
             return Ok(());

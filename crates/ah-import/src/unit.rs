@@ -30,7 +30,7 @@ impl Unit {
         Some(Self { count: 1.0, at })
     }
 
-    /// The milliseconds of so many of this unit.
+    /// The milliseconds of `x` of this unit.
     pub(crate) fn ms(self, x: f64) -> f64 {
         let x = x * self.count;
         let unit = &WORDS.units[self.at];

@@ -15,7 +15,7 @@ use crate::times::split_unit;
 use crate::watched::{Watched, shell};
 use crate::words;
 
-/// The same greatest time in several rows may be a failure or a limit where it is so many times all others.
+/// The same greatest time in several rows may be a failure or a limit where it is this many times all others.
 const LIMIT: f64 = 10.0;
 
 impl Contents {
@@ -158,7 +158,7 @@ impl Contents {
             return Vec::new();
         }
         let sentence = |Watched { name, .. }: &Watched| {
-            format!("rows differ in {name}: if {} is a total of so many runs, divide it first", quoted(time))
+            format!("rows differ in {name}: if {} is a total of that many runs, divide it first", quoted(time))
         };
         self.watched.values().filter(|watched| watched.counts_runs()).map(sentence).collect()
     }

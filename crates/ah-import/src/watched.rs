@@ -17,7 +17,7 @@ const MOST_VALUES: usize = 16;
 /// The number of a value in a row whose table lacks the column.
 const ABSENT: u8 = u8::MAX;
 
-/// An error that is so many times the least one on its input is no rounding.
+/// An error of this many times the least one on its input is no rounding.
 const GREAT: f64 = 1000.0;
 
 /// The values of a column without a role.

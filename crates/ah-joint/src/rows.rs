@@ -37,7 +37,7 @@ pub struct Coded {
     groups: Vec<Range<usize>>,
 }
 
-/// The parameters of so many trees of at most so many leaves, each grown from this share of the rows.
+/// The parameters of boosting by this number of trees with at most this number of leaves, each grown from this share of the rows.
 pub fn boosting(trees: u64, max_leaves: usize, rate: f64, row_share: f64) -> Boosting {
     Boosting {
         trees,

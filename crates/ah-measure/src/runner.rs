@@ -23,7 +23,7 @@ pub struct Experiment {
     pub inputs: Option<Inputs>,
     /// Whether the times are computed, not taken.
     pub simulated: bool,
-    /// The most threads over which a time adds up: it may be so many times the time that passed.
+    /// The most threads over which a time adds up: it may be this many times the time that passed.
     pub threads: u32,
     /// A hash of what the choices run, if that is known: a log is not continued under another one.
     pub commands_hash: Option<String>,

@@ -118,10 +118,10 @@ impl fmt::Display for Device {
     }
 }
 
-/// What tells devices apart: names and values.
+/// What distinguishes devices: names and values.
 pub type Identity = Vec<(&'static str, String)>;
 
-/// PyTorch's identity of a device. Logs of several devices have no capability, so nothing tells theirs from others.
+/// PyTorch's identity of a device. Logs of several devices have no capability: theirs is empty.
 pub fn capability_identity((major, minor): (u32, u32), shared_memory: Option<u64>) -> Identity {
     if (major, minor) == (0, 0) {
         return Vec::new();

@@ -63,7 +63,7 @@ impl JudgedInput {
     }
 }
 
-/// The choice that a model takes on every input; `None` if it tells inputs apart, or what programs offer.
+/// The choice that a model takes on every input; `None` if it depends on the input or on what programs offer.
 pub fn constant<'m>(model: &'m Model, call_site: &CallSite) -> Option<&'m str> {
     let adds_scores = !model.boosters.is_empty() || model.costs.is_some();
     let names_choices = call_site.names_choices();

@@ -39,7 +39,7 @@ pub use scripted::measure_scripted;
 /// A time may exceed the time that its answer took by this factor: two clocks differ a little.
 const CLOCKS_DIFFER: f64 = 1.1;
 
-/// A choice that ended its process on so many inputs, and on most of those that it was asked on, is asked no more: starting a
+/// A choice that ended its process on this many inputs, and on most inputs on which it ran, is not tried again: starting a
 /// worker for a GPU takes 5 s, where an input takes 0.05.
 const MOST_FAULTS: u32 = 3;
 

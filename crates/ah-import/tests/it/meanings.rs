@@ -539,7 +539,7 @@ fn a_total_of_different_numbers_of_runs_is_pointed_out() {
         })
     };
     let warnings = read(&folder, &table(&folder, &text("Total Time (ns)"), "Total Time (ns)")).1;
-    assert_snapshot!(warnings.join("\n"), @r#"rows differ in Instances: if "Total Time (ns)" is a total of so many runs, divide it first"#);
+    assert_snapshot!(warnings.join("\n"), @r#"rows differ in Instances: if "Total Time (ns)" is a total of that many runs, divide it first"#);
     // Criterion's raw.csv, with two samples each.
     let csv = "function,value,sample_measured_value,unit,iteration_count\na,8,100,ns,10\na,8,190,ns,20\nb,8,300,ns,15\nb,8,580,ns,30\n";
     let mut params = table(&folder, csv, "sample_measured_value");

@@ -20,7 +20,7 @@ use crate::tree::Tree;
 /// The numbers of a row: four of them fit into 8 bits.
 pub const ROW_NUMBERS: std::ops::RangeInclusive<i8> = -29..=27;
 
-/// The most boosters: sums of so many numbers fit into 16 bits.
+/// The most boosters: sums of 1,024 numbers of a row fit into 16 bits.
 pub(super) const MAX_BOOSTERS: usize = 1024;
 
 /// A tree whose leaves add to scores.

@@ -44,7 +44,7 @@ impl Model {
     /// The decision among the offered choices. `values` are those of the logged features, by slot. A
     /// choice that is not [eligible](Self::is_eligible) here counts as not offered. The fallback always counts as offered.
     ///
-    /// It makes [`Tables`] for one decision; whoever asks again keeps them.
+    /// Each call makes new [`Tables`]; keep your own for repeated decisions.
     ///
     /// # Errors
     /// The reason for declining; the program then takes the fallback.

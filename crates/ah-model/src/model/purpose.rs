@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::objective::Objective;
 use crate::target::Target;
 
-/// What a model was learned for: whoever judges it or generates code from it goes by the same.
+/// What a model was learned for: evaluation and generated code use the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Purpose {

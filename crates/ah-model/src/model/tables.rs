@@ -66,7 +66,7 @@ const PARTS: usize = 8;
 /// Columns of boosters, and features, that a decision keeps on the stack. More cost an allocation.
 const ON_STACK: usize = 128;
 
-/// So few categories are compared one by one: most differ in their lengths already. pad_mm then takes 2,248 instead of 2,326
+/// Up to this many categories are compared one by one: most differ in their lengths already. pad_mm then takes 2,248 instead of 2,326
 /// instructions.
 const FEW_CATEGORIES: usize = 8;
 

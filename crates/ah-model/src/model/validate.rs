@@ -1,4 +1,4 @@
-//! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
+//! The invariants of every model. The generator and the run time rely on nothing else.
 
 use std::collections::HashSet;
 

@@ -16,7 +16,7 @@ const TEMPERATURE: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub choice: ChoiceId,
-    /// The objective's cost in units of [`COST_ONE`], at most [`Objective::greatest_cost`]; so much does a failed choice cost.
+    /// The objective's cost in units of [`COST_ONE`], at most [`Objective::greatest_cost`], which a failed choice costs.
     pub cost: u32,
     /// False if it failed.
     pub usable: bool,

@@ -25,7 +25,7 @@ const LIMITED: usize = 3;
 const OFF: f64 = 100.0;
 /// Over the other choices, a time that is far off lies beyond all others of its choice by this part of how far off it must be.
 const GAP: f64 = 10.0;
-/// At most one of so many times of a choice is far off: where there are more, they are a part of the truth.
+/// At most one of this many times of a choice is far off: where there are more, they are real.
 const ONE_OF: usize = 20;
 /// The number of near inputs.
 const NEAR: usize = 10;

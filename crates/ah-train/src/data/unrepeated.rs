@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::exclude::exclude;
 
-/// Fewer categories than this are learned from, however seldom they repeat: so few inputs may just be the first of their kind.
+/// Fewer categories than this are learned from, however seldom they repeat: few inputs may just be the first of their kind.
 const MIN_CATEGORIES: usize = 10;
 
 /// Takes the categorical features out of a log that have another value on more than half of the inputs. Returns

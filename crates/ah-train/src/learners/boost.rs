@@ -179,7 +179,7 @@ mod tests {
         let inputs = Vec::from_iter(0..400);
         let rows = FitRows { columns: &ranked, inputs: &inputs };
         let numbers: Vec<i32> = (0..400).map(|row| (random::fraction(1, row) * 57.0) as i32 - 29).collect();
-        // One tree tells all inputs apart.
+        // One tree separates all inputs.
         let Boost { trees, unit } = Boost::DEFAULT;
         let one = Boosting { trees: 1, max_leaves: 400, min_samples_leaf: 1, rate: 1.0, ..trees };
         let one = Boosting { max_depth: 40, column_share: 1.0, row_share: 1.0, shrinkage: 0.0, ..one };

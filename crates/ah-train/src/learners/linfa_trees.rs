@@ -45,7 +45,7 @@ const ROUNDING: f64 = 1e-6;
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
-    /// Grows a tree that tells the winners of these rows apart.
+    /// Grows a tree that predicts the winners of these rows.
     pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> Tree {
         let columns = &rows.columns.all;
         let mut tree = Tree::default();

@@ -19,7 +19,7 @@ pub enum Boosting {
 /// What a learner's name stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct LearnerRow {
-    /// Makes it, with at most so many splits on a path and at least so many inputs in a leaf.
+    /// Makes it, from the most splits on a path and the least inputs in a leaf.
     pub new: fn(usize, usize) -> Arc<dyn Learner>,
     /// Whether boosted trees stand beside its tree.
     pub boosting: Boosting,

@@ -101,7 +101,7 @@ fn most_violations(share: f64, level: f64, inputs: usize) -> Option<u64> {
     (0..=inputs as u64).take_while(|&violations| binomial.cdf(violations) <= level).last()
 }
 
-/// Whether a choice that saves so much by the scores is taken at a margin.
+/// Whether a choice that saves `saved` by the scores is taken at a margin.
 pub fn is_taken(saved: f64, margin: f64) -> bool {
     saved >= margin && margin < NEVER
 }
@@ -202,7 +202,7 @@ impl Calibration {
                 violations = violations + u64::from(row.taken) - u64::from(row.declined);
                 decided += 1;
             }
-            // A margin that nothing saves is a constant too.
+            // If no input reaches the margin, the model is constant.
             let margin = if decided > 0 { margin } else { NEVER };
             Step { margin, violations, passes: passes(weight) }
         });

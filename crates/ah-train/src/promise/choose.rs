@@ -14,12 +14,12 @@ use crate::search::cross_validation::{BEYOND_NOISE, difference};
 /// with every few inputs.
 const WITHIN_NOISE: f64 = 0.5;
 
-/// A tree on a formula that costs at most so many standard errors more than a plain tree is taken instead: it has fewer parameters
+/// A tree on a formula is taken instead of a plain tree that costs at most this many standard errors less: it has fewer parameters
 /// for each input, and holds outside the log's range. With 1.0 a plain tree is taken by one of six seeds
 /// on 18 configurations of Triton, which loses 89 instead of 18 % above the measured sizes, and a fifth held out loses 2.04 instead of 1.87 %.
 const FORMULA_WITHIN_NOISE: f64 = 2.0;
 
-/// With [`Size::Best`] boosted trees on a formula are taken where they cost at most so many standard errors more: of 60 inputs `intel_fma` loses
+/// With [`Size::Best`] boosted trees on a formula are taken where they cost at most this many standard errors more: of 60 inputs `intel_fma` loses
 /// 1.48 instead of 1.71 %, 18 configurations of Triton 4.0 instead of 4.5 (six seeds).
 const BOOSTED_ON_FORMULA_WITHIN_NOISE: f64 = 1.0;
 
@@ -33,7 +33,7 @@ const WORTH_BOOSTING: f64 = 0.005;
 /// or this share of what the tree loses.
 pub const WORTH_OF_LOSS: f64 = 0.5;
 
-/// Whether boosted trees that take so much longer than the best choices save enough beside a tree.
+/// Whether boosted trees save enough beside a tree; both take this many times as long as the best choices.
 fn pays(tree: f64, boosted: f64) -> bool {
     tree >= boosted * (1.0 + WORTH_BOOSTING) || boosted - 1.0 <= (tree - 1.0) * (1.0 - WORTH_OF_LOSS)
 }
@@ -100,7 +100,7 @@ impl Sizes<'_> {
         self.candidates[at].slowdown
     }
 
-    /// Whether a candidate costs at most so many standard errors more than another one.
+    /// Whether a candidate costs at most `errors` standard errors more than another one.
     fn is_within(&self, at: usize, other: usize, errors: f64) -> bool {
         let [costs, others] = [at, other].map(|at| &self.candidates[at].costs);
         let (more, error) = difference(costs, others, &self.weights, self.groups.as_deref());
@@ -118,7 +118,7 @@ impl Sizes<'_> {
         };
         let one_leaf = if is_leaf(0) { self.slowdown(0) } else { f64::INFINITY };
         let limit = self.size.greatest_slowdown(self.slowdown(best), one_leaf);
-        // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
+        // No tolerance for one leaf: it would give up the whole gain of a tree, and few inputs would change the answer.
         let errors = |at: usize| if is_leaf(at) { 0.0 } else { WITHIN_NOISE };
         let is_enough = |at: &usize| {
             self.slowdown(*at) <= limit || self.size != Size::Best && self.is_within(*at, best, errors(*at))
@@ -127,8 +127,8 @@ impl Sizes<'_> {
         Taken { at, accepted: limit.max(self.slowdown(at)) }
     }
 
-    /// Where something is learned, the first of these on a formula that costs at most so many standard errors more than `taken`, else
-    /// `taken`.
+    /// Where something is learned, the first of these on a formula that costs at most `errors` standard errors more than `taken`,
+    /// else `taken`.
     fn or_on_formula(&self, of: Range<usize>, taken: Taken, errors: f64) -> Taken {
         let Rung { leaves, boosted_trees, .. } = self.candidates[taken.at].rung;
         let mut formulas = of.filter(|at| self.candidates[*at].rung.on_formula);

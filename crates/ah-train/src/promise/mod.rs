@@ -1,6 +1,6 @@
 //! The promise: at most a share of the inputs is slower than the fallback by more than a limit.
 //!
-//! [`recipe`] has what to learn, what one fit sees, and the model that comes of it. [`folds`] are the fits that calibrate, and
+//! [`recipe`] has what to learn, what one fit sees, and the resulting model. [`folds`] are the fits that calibrate, and
 //! their decisions on the inputs that they did not see. [`calibrate`] finds the margin that keeps the promise, [`priced`] has what
 //! decisions cost at a margin, and [`new_groups`] what is lost on groups that the log does not have. Each size is a [`candidate`];
 //! [`ladder`] tries sizes, and [`choose`] takes one.

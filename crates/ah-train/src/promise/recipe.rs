@@ -1,4 +1,4 @@
-//! What to learn and how, what one fit sees, and the model that comes of it.
+//! What to learn and how, what one fit sees, and the resulting model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

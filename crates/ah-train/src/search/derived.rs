@@ -41,7 +41,7 @@ const PLACES: usize = 80;
 /// The share of the candidates in a tree of the first round; it grows by half each round.
 const SHARE: f64 = 0.5;
 
-/// Logs with more features than this know their inputs: of formulas over so many, some win by chance.
+/// Logs with more features than this know their inputs: of formulas over many features, some win by chance.
 const MAX_LOGGED: usize = 32;
 
 /// The dataset with the derived features that are found for these inputs, where its optimization declares none.

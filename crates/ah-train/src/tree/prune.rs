@@ -42,7 +42,7 @@ fn that_pay(tree: &Tree, as_leaf: &[i64]) -> Vec<bool> {
 
 /// Whether, by node, it is split in the tree of at most `most` leaves that costs least, of equal ones in one of fewest leaves.
 fn best_of_size(tree: &Tree, as_leaf: &[i64], most: usize) -> Vec<bool> {
-    // By node and number of leaves, from 1 on: the least cost with at most so many.
+    // By node and number of leaves, from 1 on: the least cost with at most that number.
     let mut least: Vec<Vec<i64>> = as_leaf.iter().map(|cost| vec![*cost]).collect();
     for at in (0..as_leaf.len()).rev() {
         let Some(children) = tree.children(at) else { continue };

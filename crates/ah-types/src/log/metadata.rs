@@ -62,7 +62,7 @@ pub struct Collection {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
     /// Whether `ah-collect` measured: it knows which features are whole numbers, and repeats no measurement by mistake. A log
-    /// that does not say it was collected if it has a timing policy. Appending ignores it.
+    /// without this key counts as collected if it has a timing policy. Appending ignores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected: Option<bool>,
     /// The numerical features whose values are whole numbers; generated code takes integers. Appending ignores it.
@@ -79,7 +79,7 @@ pub struct Collection {
     /// A hash of the commands that were measured, if the choices are commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands_hash: Option<String>,
-    /// The rates that were imported, such as `GB/s`: the log then has the times of an amount, and nobody knows the time of a run. Absent
+    /// The rates that were imported, such as `GB/s`: its times are then per unit of that amount, not per run. Absent
     /// where it has the times of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,

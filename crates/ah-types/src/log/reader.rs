@@ -34,8 +34,8 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, Error> {
 /// Reads logs like [`read`], with options.
 ///
 /// # Errors
-/// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead. Also where nothing that the logs know tells their
-/// devices apart.
+/// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead. Also if no logged
+/// feature distinguishes their devices.
 pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions<'_>) -> Result<Log, Error> {
     let open = |path: &Path| artefact::open(path).map_err(Error::io(path, "read"));
     let open_all = paths.iter().map(AsRef::as_ref).map(|path| OpenLog::new(path, open(path)?));

@@ -42,7 +42,7 @@ pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Failure> {
     expect(found.is_multiple_of(of), || format!("{what} must be a multiple of {of}"))
 }
 
-/// A one-dimensional grid, if it may have so many blocks.
+/// A one-dimensional grid of this many blocks, if a grid may have them.
 pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid, Failure> {
     at_most("blocks", blocks, GREATEST_INDEX)?;
     Ok(Grid { shared_memory, ..Grid::of(blocks as usize, threads) })

@@ -13,7 +13,7 @@ pub(super) const MOST_OF_SHUFFLED: f64 = 0.7;
 /// The largest share of the inputs in one cluster. Where more are connected, the reach is as great as the gaps are: lists of all
 /// lengths whose `ascending` is 0 or 1 became two of four clusters.
 pub(super) const MOST_OF_ONE: f64 = 0.25;
-/// Below this many groups a single number is a factor: whoever measured chose its values, and the promise is for these.
+/// Below this many groups a single number is a factor: the person who measured chose its values, and the promise is for these.
 pub(super) const MANY_GROUPS: usize = 20;
 
 /// Groups of the usable inputs, before it is known whether they matter.

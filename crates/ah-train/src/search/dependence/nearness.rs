@@ -29,7 +29,7 @@ const RISE_TOGETHER: f64 = 0.35;
 /// The clusters of things that are measured again extend over at most this share of a number's range, in the mean of the inputs. Numbers at
 /// regular distances make chains, which extend over most of it.
 const MOST_EXTENT: f64 = 0.25;
-/// Things are measured again on at least so many inputs on average: numbers at regular distances make pairs.
+/// Things are measured again on at least this many inputs on average: numbers at regular distances make pairs.
 const LEAST_INPUTS: usize = 6;
 /// Rearranging moves a number within this share of the log, so that the numbers stay as dense as they are and as correlated.
 const WINDOW: f64 = 0.2;

@@ -18,14 +18,15 @@ pub fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// An error as the user of a command line reads it, where a field is a flag: `--max-leaves` for `max_leaves`.
+/// An error as the user of a command line reads it, where a field is a flag, `--max-leaves` for `max_leaves`, or an argument.
 fn message(error: &Error) -> String {
-    match error {
-        Error::Parameter { field, .. } => {
-            format!("--{}{}", field.replace('_', "-"), &error.to_string()[field.len()..])
-        }
-        _ => error.to_string(),
-    }
+    let Error::Parameter { field, expected, found } = error else { return error.to_string() };
+    let name = match *field {
+        "logs" => "LOG".to_owned(),
+        "tables" => "TABLE".to_owned(),
+        field => format!("--{}", field.replace('_', "-")),
+    };
+    format!("{name}: expected {expected}, found {found}")
 }
 
 /// Ends a command line: returns its exit code, or prints its error on standard error.
@@ -45,5 +46,6 @@ mod tests {
         let error = Error::parameter("max_leaves", "1 or more", 0);
         assert_eq!(error.to_string(), "max_leaves: expected 1 or more, found 0");
         assert_eq!(message(&error), "--max-leaves: expected 1 or more, found 0");
+        assert_eq!(message(&Error::parameter("logs", "a log", "none")), "LOG: expected a log, found none");
     }
 }

@@ -158,7 +158,10 @@ impl Contents {
             return Vec::new();
         }
         let sentence = |Watched { name, .. }: &Watched| {
-            format!("rows differ in {name}: if {} is a total of that many runs, divide it first", quoted(time))
+            format!(
+                "rows differ in {name}: if {} is a total of that many runs, divide it first",
+                quoted(time)
+            )
         };
         self.watched.values().filter(|watched| watched.counts_runs()).map(sentence).collect()
     }

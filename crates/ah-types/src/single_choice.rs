@@ -62,13 +62,9 @@ impl SingleChoice {
         self.second.filter(|_| !has_time(self.first)).unwrap_or(self.first)
     }
 
-    /// The names: `radix`, or `insertion, else radix`.
-    pub fn name(self, choices: &[String]) -> String {
-        let name = |choice: ChoiceId| &choices[choice.index()];
-        match self.second {
-            None => name(self.first).clone(),
-            Some(second) => format!("{}, else {}", name(self.first), name(second)),
-        }
+    /// The names: of the first, and of the second if there is one.
+    pub fn names(self, choices: &[String]) -> Vec<String> {
+        std::iter::once(self.first).chain(self.second).map(|choice| choices[choice.index()].clone()).collect()
     }
 }
 
@@ -95,7 +91,7 @@ mod tests {
         let single = best(&[some, some, some, other]).unwrap();
         assert_eq!(single, SingleChoice { first: ChoiceId(0), second: Some(ChoiceId(2)) });
         let names = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(single.name(&names), "a, else c");
+        assert_eq!(single.names(&names), ["a", "c"]);
         assert_eq!(single.taken(|choice| choice != ChoiceId(0)), ChoiceId(2));
     }
 

@@ -45,6 +45,9 @@ pub struct BaselineComparison {
 pub struct Baseline {
     /// The choice's name, or `A, else B` for a second one where the first has no time.
     pub choice: String,
+    /// These names.
+    #[serde(skip)]
+    pub names: Vec<String>,
     /// Its cost.
     pub metrics: Metrics,
 }
@@ -55,9 +58,10 @@ impl BaselineComparison {
         let Losses { table, fallback, max_slowdown } = *losses;
         let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
         let constant = |single| JudgedInput::of_single(single, table, &inputs);
-        let always = |single: SingleChoice| Baseline {
-            choice: single.name(&table.choices),
-            metrics: Metrics::new(losses, &constant(single)),
+        let always = |single: SingleChoice| {
+            let names = single.names(&table.choices);
+            let metrics = Metrics::new(losses, &constant(single));
+            Baseline { choice: names.join(", else "), names, metrics }
         };
         Self {
             model: Metrics::new(losses, judged),

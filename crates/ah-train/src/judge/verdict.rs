@@ -67,8 +67,8 @@ pub enum Reason {
 /// How many times as fast as always taking one choice, on held-out inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// The choice, or `A, else B`.
-    pub over: String,
+    /// The choice, and a second one for inputs on which the first has no time.
+    pub over: Vec<String>,
     /// The gain: the geometric mean over inputs, or that of the total time where the heuristic was learned for it.
     pub times: f64,
     /// Its least value at 95 % confidence.
@@ -229,7 +229,7 @@ impl Gain {
         let Range { low, high } = range(&terms, &keys, TAILS, [Some(further), None]);
         let times = |ratio: f64| over_times(table.objective, ratio);
         Some(Self {
-            over: over.name(&table.choices),
+            over: over.names(&table.choices),
             times: times(ratio(&terms)),
             low: times(low),
             high: times(high),

@@ -25,7 +25,7 @@ pub fn figures(which: &str, comparison: &BaselineComparison, on_new_groups: Opti
         return format!("{text}\n");
     }
     let fallback = name(&always_fallback.choice);
-    let single = single(best_single.choice.split(", else "));
+    let single = single(&best_single.names);
     let others = model.inputs - model.comparable;
     let without = if others > 0 { format!(", {others} without a time of it") } else { String::new() };
     // It is a share of the mean over inputs, and may exceed that of the total time.

@@ -13,7 +13,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
     let heuristic = &model.heuristic;
     let all = targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", ");
     let of = all.rsplit_once(", ").map_or(all.clone(), |(others, last)| format!("{others} and {last}"));
-    let choice = single(choices.iter().map(String::as_str));
+    let choice = single(choices);
     let what = match trained.constant() {
         Some(constant) => format!("always {}", name(constant)),
         None => heuristic.clone(),
@@ -21,7 +21,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
     let range = |low: String, high: String| if low == high { low } else { format!("{low} to {high}") };
     let shown = |gain: &Gain| {
         let Gain { over, low, high, inputs, .. } = gain;
-        let over = single(over.split(", else "));
+        let over = single(over);
         let is_held_out = *inputs <= trained.held_out.evaluation.judged.len();
         let inputs = counted(*inputs, if is_held_out { "held-out input" } else { "cross-validated input" });
         // A range from nearly 0 to more than 1 is none.

@@ -13,10 +13,10 @@ pub fn name(choice: &str) -> String {
 }
 
 /// A single choice in words, which may have a second one.
-pub fn single<'c>(choices: impl IntoIterator<Item = &'c str>) -> String {
-    match Vec::from_iter(choices)[..] {
+pub fn single(choices: &[String]) -> String {
+    match choices {
         [first, second] => format!("{}, and {} where {0} has no time", name(first), name(second)),
-        ref choices => choices.iter().map(|choice| name(choice)).collect(),
+        choices => choices.iter().map(|choice| name(choice)).collect(),
     }
 }
 

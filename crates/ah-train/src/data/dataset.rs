@@ -114,7 +114,7 @@ impl Dataset {
             let names = devices.iter().map(LoggedDevice::name);
             let features = log.schema.features().iter().map(|feature| feature.name.clone());
             warnings.push(format!(
-                "the logs are of {} devices ({}), so the heuristic asks for the device too: {}",
+                "the logs are of {} devices ({}), so features of the device are inputs of the heuristic too: {}",
                 devices.len(),
                 listed(names),
                 listed(features.filter(|name| DEVICE_FEATURES.contains(&name.as_str())))

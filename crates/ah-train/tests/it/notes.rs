@@ -88,7 +88,7 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
     }
     if said.contains("; --max-risk none learns without one") {
         let out = again(args[0], &["--max-risk", "none"]);
-        assert!(out.contains("No promise was asked for") && out.contains("Decides 100.0 %"), "{said}\n{out}");
+        assert!(out.contains("No promise was requested") && out.contains("Decides 100.0 %"), "{said}\n{out}");
         found.push("max-risk none");
     }
     found
@@ -181,7 +181,7 @@ fn each_command_of_a_summary_of_a_published_log_does_what_it_says() {
         assert!(said.contains("--max-risk none"), "{name}: {said}");
         let (out, _) = run.learns(&[&args[..], &["none"]].concat());
         assert!(
-            out.contains("No promise was asked for") && out.contains("Decides 100.0 %"),
+            out.contains("No promise was requested") && out.contains("Decides 100.0 %"),
             "{name}: {said}\n{out}"
         );
     }

@@ -51,7 +51,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         // The first line says that the fallback alone keeps it.
         None | Some(NoPromise::Unkept) => kept(),
         Some(NoPromise::NotAsked) => {
-            "No promise was asked for: it declines only what it does not know.\n".into()
+            "No promise was requested: it declines only what it does not know.\n".into()
         }
         Some(NoPromise::NoFallback) => "No promise without a fallback (--fallback CHOICE).\n".into(),
         Some(NoPromise::Estimates) => String::from(

@@ -82,7 +82,7 @@ pub fn verdict(trained: &TrainedModel) -> String {
                         ),
                         None if share < 0.05 => "These inputs show no gain. ".to_owned(),
                         None => format!(
-                            "No number of inputs can be named that would show a gain: there may be {share:.digits$} % at most. "
+                            "The gain is at most {share:.digits$} %, too small for more inputs to show. "
                         ),
                     };
                     (gained, advice)

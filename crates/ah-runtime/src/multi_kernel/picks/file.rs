@@ -1,13 +1,15 @@
 //! Picks on disk: one JSON file per MultiKernel, set of kernels and device.
 //!
 //! ```json
-//! {"format": "autoheuristic-picks", "version": 4, "name": "softmax", "device": {…},
+//! {"format": "autoheuristic-picks", "version": 5, "name": "softmax", "device": {…},
 //!  "kernels": [{"name": "looped", "version": "1f3a…"}, {"name": "persistent", "version": "77b0…"}],
 //!  "features": [{"name": "rows", "kind": "numerical"}, {"name": "columns", "kind": "numerical"}],
-//!  "picks": [{"guards": [{"equals": 64.0}, {"above": 512.0, "up_to": 1024.0}], "kernel": 1, "ms": [0.21, 0.17]}]}
+//!  "picks": [{"guards": [{"equals": 64.0}, {"above": 512.0, "up_to": 1024.0}], "kernel": 1, "checked": true,
+//!             "ms": [0.21, 0.17]}]}
 //! ```
 //!
-//! A pick has a guard for each feature, the position of its kernel, and the time of each kernel.
+//! A pick has a guard for each feature, the position of its kernel, whether the kernels' results were checked, and the time of each
+//! kernel.
 //! A file is read whole or ignored with a warning: its format, kernels, versions, features and device must be this
 //! program's. A file is replaced whole, so that no reader sees part of one; of
 //! several processes, the last one wins.
@@ -38,7 +40,7 @@ impl Head {
         let features = decision.features().features().iter();
         Self(json!({
             "format": "autoheuristic-picks",
-            "version": 4,
+            "version": 5,
             "name": decision.name(),
             "device": decision.device(),
             "kernels": kernels.map(|(name, version)| json!({ "name": name, "version": version })).collect::<Value>(),

@@ -18,6 +18,8 @@ pub(crate) struct Pick {
     pub(crate) guards: Box<[Guard]>,
     /// The kernel's position.
     pub(crate) kernel: usize,
+    /// Whether the kernels' results agreed with the fallback's before their times counted.
+    pub(crate) checked: bool,
     /// The median of each kernel in milliseconds; `None` if it failed or was not measured.
     pub(crate) ms: Box<[Option<f64>]>,
 }
@@ -71,6 +73,12 @@ impl Table {
     pub(crate) fn find(&self, values: &[Scalar<'_>]) -> Option<&Arc<Pick>> {
         let key = self.key(values).ok()?;
         self.picks.get(&key).filter(|pick| holds(&pick.guards, values))
+    }
+
+    /// Like [`find`](Self::find), for a call that trusts only checked picks where `checks` is true.
+    #[inline]
+    pub(crate) fn trusted(&self, values: &[Scalar<'_>], checks: bool) -> Option<&Arc<Pick>> {
+        self.find(values).filter(|pick| pick.checked || !checks)
     }
 
     pub(crate) fn len(&self) -> usize {

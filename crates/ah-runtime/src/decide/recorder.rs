@@ -21,14 +21,14 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. An input is lost, with an error, if
-    /// another process holds the log's lock for longer than [`files::PATIENCE`].
+    /// Appends all samples of one input; returns false if there are none. A skipped choice has no row; a failed one has `inf`. An
+    /// input is lost, with an error, if another process holds the log's lock for longer than [`files::PATIENCE`].
     pub(super) fn append<'a>(
         &self,
         point: &Interface,
         values: &[Scalar<'_>],
         outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let mut samples = Vec::new();
         for (choice, outcome) in outcomes {
             if !point.choices.iter().any(|known| known == choice) {
@@ -38,13 +38,28 @@ impl Recorder {
                 )));
             }
             match outcome {
-                Ok(feedback) => samples.extend(feedback.into_iter().map(|ms| (choice, ms))),
+                Ok(feedback) => {
+                    if let Some(ms) = feedback.iter().find(|ms| ms.is_nan() || **ms <= 0.0) {
+                        return Err(Error::Usage(format!(
+                            "the choice {choice:?}: expected a time in milliseconds above 0, found {ms}"
+                        )));
+                    }
+                    samples.extend(feedback.into_iter().map(|ms| (choice, ms)));
+                }
                 Err(Failure::Failed(_)) => samples.push((choice, f64::INFINITY)),
                 Err(_) => {}
             }
         }
+        let features = point.features.features();
+        if values.len() > features.len() {
+            let expected = features.len();
+            let found = values.len();
+            return Err(Error::Usage(format!(
+                "expected {expected} values, one for each feature, found {found}"
+            )));
+        }
         let mut context = Context::new();
-        for (slot, Feature { name, kind, .. }) in point.features.features().iter().enumerate() {
+        for (slot, Feature { name, kind, .. }) in features.iter().enumerate() {
             let value = values.get(slot).map(|scalar| scalar.to_value());
             let defined =
                 value.filter(|v| v.kind() == *kind && v.as_scalar().number().is_none_or(f64::is_finite));
@@ -56,7 +71,7 @@ impl Recorder {
             context.set(name, value);
         }
         if samples.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let mut log = lock(&self.log);
         let writer = match &mut *log {
@@ -64,7 +79,7 @@ impl Recorder {
             closed => closed.insert(self.open(point)?),
         };
         writer.append_input(&context, samples)?;
-        Ok(())
+        Ok(true)
     }
 
     /// The place of the log, in a sentence.

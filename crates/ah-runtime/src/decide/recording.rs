@@ -20,7 +20,7 @@ impl AutoHeuristic {
     /// the log, and takes the fallback. `feedback` returns milliseconds, [`Failure::skipped`] or [`Failure::failed`]. A choice
     /// whose measurement panics has failed.
     ///
-    /// A failure to append is a warning of the `log` crate, on standard error where no logger takes warnings. The answer is still the
+    /// A failure to append, or a time that is not above 0, is a warning of the `log` crate, on standard error where no logger takes warnings. The answer is still the
     /// fallback.
     pub fn choose_or_collect(
         &self,
@@ -39,10 +39,12 @@ impl AutoHeuristic {
         self.choose(values)
     }
 
-    /// Appends the program's own measurements to the log, if this run collects. Returns true if it appended.
+    /// Appends the program's own measurements to the log, if this run collects. Returns true if it appended; without a time or a
+    /// failure there is nothing to append.
     ///
     /// # Errors
-    /// [`Error`]: an unknown choice, an undefined feature, or the log cannot be written.
+    /// [`Error`]: an unknown choice, a time that is not above 0, an undefined feature, more values than features, or the log cannot be
+    /// written. Then the log has none of these measurements.
     pub fn record_timings<'a>(
         &self,
         values: &[Scalar<'_>],
@@ -51,16 +53,15 @@ impl AutoHeuristic {
         if !self.collects || !self.precondition_holds(values) {
             return Ok(false);
         }
-        self.append(values, timings)?;
-        Ok(true)
+        self.append(values, timings)
     }
 
-    /// Appends to the log, whether this run collects or not.
+    /// Appends to the log, whether this run collects or not. Returns true if it appended.
     pub(crate) fn append<'a>(
         &self,
         values: &[Scalar<'_>],
         timings: impl IntoIterator<Item = (&'a str, Outcome)>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.recorder.append(&self.interface, values, timings)
     }
 

@@ -178,6 +178,22 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
     );
     let undefined = auto.record_timings(&values("float32", f64::NAN, 64.0), [("pad", measured())]);
     assert!(undefined.unwrap_err().to_string().contains("\"k\""));
+    // Times that training would refuse, with the whole log.
+    let good = values("float32", 5.0, 64.0);
+    for ms in [0.0, -0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+        let refused = auto.record_timings(&good, [("stream", measured()), ("pad", Ok(vec![1.0, ms]))]);
+        let expected = format!("the choice \"pad\": expected a time in milliseconds above 0, found {ms}");
+        assert_eq!(refused.unwrap_err().to_string(), expected);
+        assert_eq!(auto.choose_or_collect(&good, |_| Ok(vec![ms])).choice, "orig");
+    }
+    let more = [&good[..], &[1.into()]].concat();
+    let refused = auto.record_timings(&more, [("pad", measured())]).unwrap_err().to_string();
+    assert_eq!(refused, "expected 4 values, one for each feature, found 5");
+    for none in
+        [vec![], vec![("pad", Ok(vec![]))], vec![("pad", Err(Failure::skipped("no such instructions")))]]
+    {
+        assert!(!auto.record_timings(&good, none).unwrap(), "there is nothing to append");
+    }
 
     let read = log::read(&[&path]).unwrap();
     assert_eq!(read.metadata.name, "pad_mm");

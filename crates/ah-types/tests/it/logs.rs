@@ -137,7 +137,7 @@ fn bad_rows_can_be_passed_over_and_are_counted() {
     assert!(
         bad_rows
             .to_string()
-            .contains("found \"-1\"; fix the row, or skip such rows (skip_bad_rows) (2 such rows); ")
+            .contains("found \"-1\"; fix the row, or skip such rows with --skip-bad-rows (2 such rows); ")
     );
 }
 

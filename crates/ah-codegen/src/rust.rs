@@ -182,7 +182,9 @@ fn insert_configs(values: &mut tera::Context, model: &Model) {
 
 /// Inserts what `ah_runtime` asks.
 fn insert_runtime(values: &mut tera::Context, model: &Model) {
-    let features = model.features.base().features().iter().map(|feature| rust_string(&feature.name));
+    let features = model.features.base().features().iter();
+    let kinds = features.clone().map(|feature| format!("FeatureKind::{:?}", feature.kind));
+    let features = features.map(|feature| rust_string(&feature.name));
     let identity = model.identity();
     let identity = identity.iter().map(|(name, value)| format!("({name:?}, {})", rust_string(value)));
     let inserted = [
@@ -191,6 +193,7 @@ fn insert_runtime(values: &mut tera::Context, model: &Model) {
         ("model_version", rust_string(&model.version())),
         ("fallback_text", model.fallback.map(|id| rust_string(model.choice_name(id))).unwrap_or_default()),
         ("features", features.collect::<Vec<_>>().join(", ")),
+        ("kinds", kinds.collect::<Vec<_>>().join(", ")),
         ("identity", identity.collect::<Vec<_>>().join(", ")),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));

@@ -602,7 +602,7 @@ fn a_full_disk_costs_nothing() {
 }
 
 #[test]
-fn a_decision_point_sees_the_version_and_the_fallback() {
+fn a_decision_point_sees_the_version_the_fallback_and_the_kinds_of_features() {
     let out = tempfile::tempdir().unwrap();
     let model = Model { fallback: Some(ah_model::ChoiceId(1)), ..model(&["a", "b"]) };
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
@@ -613,6 +613,8 @@ fn a_decision_point_sees_the_version_and_the_fallback() {
         text.contains(&format!("Some(\"{}\")", model.version())) && text.contains("Some(\"b\")"),
         "{text}"
     );
+    let kinds = "[FeatureKind::Numerical, FeatureKind::Numerical, FeatureKind::Categorical]";
+    assert!(text.contains(kinds), "{text}");
 }
 
 /// Boosted Python once raised where an integer was NaN, infinite or a text.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use ah_model::shown::listed;
-use ah_model::{Device, DeviceMismatch, Scalar, Schema, Unsure};
+use ah_model::{Device, DeviceMismatch, Feature, FeatureKind, Scalar, Schema, Unsure};
 use smallvec::SmallVec;
 
 use super::answer::Reason;
@@ -15,9 +15,6 @@ use crate::warnings::Warnings;
 /// Up to this many values are reordered on the stack.
 const ON_STACK: usize = 32;
 
-/// A shorter pin matches no version.
-const SHORTEST_PIN: usize = 8;
-
 /// Why a heuristic cannot serve a decision point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Misfit {
@@ -25,7 +22,7 @@ pub(super) enum Misfit {
     #[error(transparent)]
     Device(#[from] DeviceMismatch),
     /// It has another version than the pinned one.
-    #[error("its version is {found}, pinned is {pinned} (at least {SHORTEST_PIN} characters of a version)")]
+    #[error("its version is {found}, pinned is {pinned}")]
     Version { pinned: String, found: String },
     /// Without it, the program does something else than the heuristic was learned to compare with.
     #[error("its fallback is {learned:?}, the decision point's is {own:?}")]
@@ -33,6 +30,9 @@ pub(super) enum Misfit {
     /// It needs a feature that the decision point lacks.
     #[error("it needs the feature {0:?}, which the decision point lacks")]
     Feature(String),
+    /// It was learned with another kind of values, so it would decline.
+    #[error("its feature {name:?} is {learned}, the decision point's is {own}")]
+    Kind { name: String, learned: FeatureKind, own: FeatureKind },
     /// None of its choices is one of the decision point's.
     #[error("none of its choices is one of the decision point's")]
     Choices,
@@ -72,9 +72,10 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    fn new(heuristic: Arc<dyn Heuristic>, point: &Interface) -> Result<Self, Misfit> {
+    /// # Errors
+    /// What does not fit; the device only if all else does.
+    pub(super) fn new(heuristic: Arc<dyn Heuristic>, point: &Interface) -> Result<Self, Misfit> {
         let Interface { choices, features, .. } = point;
-        heuristic.admits(&point.device)?;
         let own = point.fallback_name();
         if let Some(learned) = heuristic.fallback().filter(|learned| *learned != own) {
             return Err(Misfit::Fallback { learned: learned.to_owned(), own: own.to_owned() });
@@ -84,12 +85,19 @@ impl Binding {
             .into_iter()
             .map(|name| features.slot(name).ok_or_else(|| Misfit::Feature(name.to_owned())))
             .collect::<Result<_, _>>()?;
+        for (&slot, learned) in slots.iter().zip(heuristic.kinds()) {
+            let Feature { name, kind: own, .. } = &features.features()[slot];
+            if learned != *own {
+                return Err(Misfit::Kind { name: name.clone(), learned, own: *own });
+            }
+        }
         let theirs = heuristic.choices();
         let positions: Box<[Option<usize>]> =
             theirs.iter().map(|name| choices.iter().position(|c| c == name)).collect();
         if positions.iter().all(Option::is_none) {
             return Err(Misfit::Choices);
         }
+        heuristic.admits(&point.device)?;
         let unknown = listed(choices.iter().filter(|choice| !theirs.contains(&choice.as_str())));
         let lacking = listed(theirs.iter().filter(|choice| !choices.iter().any(|own| own == *choice)));
         let never_takes =
@@ -162,9 +170,8 @@ impl Bindings {
         for heuristic in heuristics {
             let name = heuristic.name().to_owned();
             let version = heuristic.version().unwrap_or("unknown");
-            let is_other = |pin: &&String| {
-                pin.len() < SHORTEST_PIN || heuristic.version().is_none_or(|v| !v.starts_with(pin.as_str()))
-            };
+            let is_other =
+                |pin: &&String| heuristic.version().is_none_or(|version| !version.starts_with(pin.as_str()));
             let bound = match point.pins.iter().find(is_other) {
                 Some(pin) => Err(Misfit::Version { pinned: pin.clone(), found: version.to_owned() }),
                 None => Binding::new(heuristic, point),
@@ -205,7 +212,7 @@ impl Bindings {
     }
 
     /// Reports, if these bindings differ from those `before`, which versions decide; warns once of heuristics with other choices, and of
-    /// those that are refused by a pin or for their fallback.
+    /// those that are refused. One for another device is worth a warning only if none serves here.
     pub(super) fn report(&self, optimization: &str, before: &Self, warnings: &Warnings) {
         if self.served().eq(before.served()) && self.misfits == before.misfits {
             return;
@@ -218,9 +225,9 @@ impl Bindings {
                 warnings.warn(format!("{optimization}: {}: {difference}", binding.heuristic.name()));
             }
         }
-        let is_of_program =
-            |misfit: &Misfit| matches!(misfit, Misfit::Version { .. } | Misfit::Fallback { .. });
-        for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| is_of_program(misfit)) {
+        let serves = !self.serving.is_empty();
+        let is_expected = |misfit: &Misfit| serves && matches!(misfit, Misfit::Device(_));
+        for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| !is_expected(misfit)) {
             warnings.warn(format!("{optimization}: does not decide with {name}: {misfit}"));
         }
     }

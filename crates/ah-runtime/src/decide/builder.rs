@@ -10,13 +10,16 @@ use ah_types::{Optimization, TimingPolicy};
 use arc_swap::ArcSwap;
 
 use super::auto_heuristic::AutoHeuristic;
-use super::binding::{Bindings, Interface};
+use super::binding::{Binding, Bindings, Interface, Misfit};
 #[cfg(feature = "record")]
 use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
 use crate::names;
 use crate::warnings::{Warnings, warn_user};
+
+/// A shorter pin could name another version too.
+const SHORTEST_PIN: usize = 8;
 
 /// Whether a decision point consults, collects, or does neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,19 +100,20 @@ impl AutoHeuristicBuilder {
         self
     }
 
-    /// Adds a heuristic for this decision point; it comes before registered ones.
+    /// Adds a heuristic for this decision point; it comes before registered ones. It must fit: [`build`](Self::build) refuses one
+    /// that could never decide here. If it was learned on another device, the answer is the fallback, with a warning.
     pub fn heuristic(mut self, heuristic: impl Heuristic + 'static) -> Self {
         self.heuristics.push(Arc::new(heuristic));
         self
     }
 
-    /// Adds a model file; it comes before registered heuristics.
+    /// Adds a model file, as [`heuristic`](Self::heuristic) adds a heuristic.
     pub fn model(mut self, path: impl AsRef<Path>) -> Self {
         self.models.push(path.as_ref().to_owned());
         self
     }
 
-    /// Lets only a heuristic of this [version](Heuristic::version) decide; its first 8 characters are enough. With
+    /// Lets only a heuristic of this [version](Heuristic::version) decide; its first 8 characters are enough, fewer are an error. With
     /// another one the answer is the fallback, and a warning names both versions. All processes of a program that
     /// decides alike everywhere pin the same version.
     pub fn pin(mut self, version: &str) -> Self {
@@ -142,7 +146,8 @@ impl AutoHeuristicBuilder {
     /// Checks everything and finds the heuristics.
     ///
     /// # Errors
-    /// [`Error`] names what does not fit.
+    /// [`Error`] names what does not fit: of the settings, or of a heuristic that was given with them. Such a heuristic has another
+    /// fallback, a feature that the decision point lacks or has with another kind, or none of its choices.
     pub fn build(self) -> Result<AutoHeuristic, Error> {
         let environment = self.environment_or_current();
         let name = self.name;
@@ -162,6 +167,11 @@ impl AutoHeuristicBuilder {
         let precondition = |text: String| expr::parse(&text)?.resolve_bool(&features);
         let precondition = self.precondition.map(precondition).transpose();
         let precondition = precondition.map_err(|e: Invalid| Error::Invalid(format!("precondition: {e}")))?;
+        if let Some(pin) = self.pins.iter().find(|pin| pin.len() < SHORTEST_PIN) {
+            return Err(Error::Usage(format!(
+                "{name}: expected {SHORTEST_PIN} or more characters of a version as the pin, found {pin:?}"
+            )));
+        }
         let mut heuristics = self.heuristics;
         for path in &self.models {
             heuristics.push(Arc::new(LoadedModel::read(path)?));
@@ -173,24 +183,36 @@ impl AutoHeuristicBuilder {
                 "{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point"
             )));
         }
-        names::add(&name, &environment);
-        let is_listed = environment.consult.as_ref().is_none_or(|names| names.contains(&name));
+        let device = self.device.unwrap_or_else(|| this_cpu().clone());
+        let interface =
+            Interface { name, choices: self.choices, fallback, features, pins: self.pins, device };
+        let name = &interface.name;
+        for given in &heuristics {
+            match Binding::new(given.clone(), &interface) {
+                Ok(_) | Err(Misfit::Device(_)) => {}
+                Err(misfit) => {
+                    let heuristic = given.name();
+                    return Err(Error::Usage(format!("{name}: cannot decide with {heuristic}: {misfit}")));
+                }
+            }
+        }
+        names::add(name, &environment);
+        let is_listed = environment.consult.as_ref().is_none_or(|names| names.contains(name));
         let (consults, collects) = match self.role {
-            Role::FromEnvironment => (is_listed, is_recorded(&name, &environment)),
+            Role::FromEnvironment => (is_listed, is_recorded(name, &environment)),
             Role::Consult => (true, false),
             #[cfg(feature = "record")]
             Role::Collect => (false, true),
             Role::Off => (false, false),
         };
-        let device = self.device.unwrap_or_else(|| this_cpu().clone());
         #[cfg(feature = "record")]
         let recorder = Recorder {
-            path: self.log.or_else(|| environment.log_file(&name, &device)),
+            path: self.log.or_else(|| environment.log_file(name, &interface.device)),
             timing: self.timing,
             log: std::sync::Mutex::default(),
         };
         let auto_heuristic = AutoHeuristic {
-            interface: Interface { name, choices: self.choices, fallback, features, pins: self.pins, device },
+            interface,
             precondition,
             heuristics,
             consults,

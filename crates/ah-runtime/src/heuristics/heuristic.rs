@@ -1,6 +1,6 @@
 //! The trait of learned heuristics, generated as a crate or read from a model file.
 
-use ah_model::{Device, DeviceMismatch, Scalar, Unsure};
+use ah_model::{Device, DeviceMismatch, FeatureKind, Scalar, Unsure};
 
 /// A learned heuristic of one optimization.
 ///
@@ -25,6 +25,12 @@ pub trait Heuristic: Send + Sync {
     /// The names of the logged features, by slot: the order of `values` in
     /// [`decide`](Self::decide).
     fn features(&self) -> Vec<&str>;
+
+    /// The kinds of the logged features, by slot. A decision point whose features have other kinds refuses the heuristic. Empty if
+    /// unknown.
+    fn kinds(&self) -> Vec<FeatureKind> {
+        Vec::new()
+    }
 
     /// The names of the derived features; their slots follow those of the logged features. Only
     /// [`Unsure`] refers to them.

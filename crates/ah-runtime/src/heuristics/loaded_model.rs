@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use ah_model::{ChoiceId, Device, DeviceMismatch, Error, Model, Scalar, Sums, Tables, Unsure, Value, admits};
+use ah_model::{
+    ChoiceId, Device, DeviceMismatch, Error, FeatureKind, Model, Scalar, Sums, Tables, Unsure, Value, admits,
+};
 
 use super::heuristic::Heuristic;
 
@@ -52,6 +54,10 @@ impl Heuristic for LoadedModel {
 
     fn features(&self) -> Vec<&str> {
         self.model.features.base().features().iter().map(|f| f.name.as_str()).collect()
+    }
+
+    fn kinds(&self) -> Vec<FeatureKind> {
+        self.model.features.base().features().iter().map(|f| f.kind).collect()
     }
 
     fn derived(&self) -> Vec<&str> {

@@ -297,15 +297,80 @@ fn registering_serves_decision_points_that_exist_already() {
 }
 
 #[test]
-fn a_model_with_another_fallback_is_refused() {
-    let build = |fallback: &str| {
-        builder().fallback(fallback).heuristic(LoadedModel::from(pad_mm("Test", None))).build().unwrap()
+fn a_given_heuristic_that_can_never_decide_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.json");
+    let model = pad_mm("Test", None);
+    model.write(&path).unwrap();
+    let build = |builder: AutoHeuristicBuilder| {
+        let by_model = builder.model(&path).build();
+        by_model
+            .map_err(|error| error.to_string())
+            .map(|auto| auto.choose(&values("float32", 101.0, 64.0)).fallback)
     };
-    assert_eq!(build("orig").choose(&values("float32", 101.0, 64.0)).fallback, None);
-    let refused = build("pad");
+    assert_eq!(build(builder()), Ok(None));
+    let refused = |misfit: &str| Err(format!("pad_mm: cannot decide with Test: {misfit}"));
+    assert_eq!(
+        build(builder().fallback("pad")),
+        refused("its fallback is \"orig\", the decision point's is \"pad\"")
+    );
+    assert_eq!(
+        build(builder().choices(["a", "b"]).fallback("a")),
+        refused("its fallback is \"orig\", the decision point's is \"a\"")
+    );
+    let point = || {
+        let point = AutoHeuristic::builder("pad_mm").choices(["orig", "pad"]);
+        point.environment(Environment::default()).numerical("m")
+    };
+    assert_eq!(
+        build(point().categorical("dtype")),
+        refused("it needs the feature \"k\", which the decision point lacks")
+    );
+    assert_eq!(
+        build(point().categorical("k").categorical("dtype")),
+        refused("its feature \"k\" is numerical, the decision point's is categorical")
+    );
+    let Err(error) = builder()
+        .heuristic(LoadedModel::from(Model { fallback: None, ..model }))
+        .choices(["a"])
+        .fallback("a")
+        .build()
+    else {
+        panic!("it has none of the choices")
+    };
+    assert!(error.to_string().ends_with("none of its choices is one of the decision point's"), "{error}");
+}
+
+#[test]
+fn a_given_model_of_another_device_is_a_warning() {
+    logger::start();
+    let cuda = Device::Cuda(Cuda { name: "Elsewhere".to_owned(), ..Cuda::default() });
+    let model = LoadedModel::from(pad_mm("Elsewhere", Some(&cuda)));
+    let auto =
+        builder().heuristic(model).device(Device::Cuda(Cuda { name: "Here".to_owned(), ..Cuda::default() }));
+    let auto = auto.build().unwrap();
+    assert_eq!(auto.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Guard));
+    let warning = "WARN: pad_mm: does not decide with Elsewhere: learned on another device: \"Elsewhere\", here \"Here\"";
+    assert_eq!(logger::LINES.lock().unwrap().iter().filter(|line| **line == warning).count(), 1);
+}
+
+#[test]
+fn a_model_in_a_folder_that_does_not_fit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    pad_mm("Test", None).write(&folder.path().join("model.json")).unwrap();
+    let build = |builder: AutoHeuristicBuilder| {
+        let mut environment = Environment::default();
+        environment.model_folders = vec![folder.path().to_owned()];
+        builder.environment(environment).build().unwrap()
+    };
+    let refused = build(builder().fallback("pad"));
     assert_eq!(refused.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Guard));
     let expected = "Test does not: its fallback is \"orig\", the decision point's is \"pad\"";
     assert!(refused.explain().contains(expected), "{}", refused.explain());
+    let swapped = AutoHeuristic::builder("pad_mm").choices(["orig", "pad"]);
+    let swapped = build(swapped.categorical("m").numerical("k").numerical("dtype"));
+    let expected = "Test does not: its feature \"m\" is numerical, the decision point's is categorical";
+    assert!(swapped.explain().contains(expected), "{}", swapped.explain());
 }
 
 #[test]

@@ -59,10 +59,13 @@ fn only_the_pinned_version_decides() {
         assert!(explained.contains(&format!("pinned is {pin}")), "{explained}");
         assert!(explained.contains(&format!("its version is {}", other.version().unwrap())), "{explained}");
     }
-    // Too short to name a version; and two pins that contradict each other.
-    for auto in [builder().pin(&version[..7]), builder().pin("00000000").pin(&version)] {
-        assert_eq!(fallback(&auto.heuristic(pinned.clone()).build().unwrap()), Some(Reason::Guard));
-    }
+    // Two pins that contradict each other.
+    let contradicted = builder().pin("00000000").pin(&version).heuristic(pinned).build().unwrap();
+    assert_eq!(fallback(&contradicted), Some(Reason::Guard));
+    let short = builder().pin(&version[..7]).build().unwrap_err().to_string();
+    let expected =
+        format!("pinned: expected 8 or more characters of a version as the pin, found {:?}", &version[..7]);
+    assert_eq!(short, expected);
 }
 
 #[test]

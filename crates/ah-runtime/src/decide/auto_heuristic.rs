@@ -35,7 +35,7 @@ pub struct AutoHeuristic {
     /// For [`explain`](Self::explain): the names in its variables.
     pub(super) environment: Environment,
     /// Warnings of models that do not serve, of measurements that are lost, and of a MultiKernel's picks.
-    pub(crate) warnings: Warnings,
+    pub(super) warnings: Warnings,
     pub(super) bindings: ArcSwap<Bindings>,
 }
 
@@ -73,6 +73,15 @@ impl AutoHeuristic {
     #[cfg(feature = "record")]
     pub(crate) fn has_heuristics(&self) -> bool {
         self.consults && !self.collects && !self.bindings().serving.is_empty()
+    }
+
+    /// Warns that picks are not stored: the person who runs the program, if a folder for them was asked for.
+    #[cfg(feature = "record")]
+    pub(crate) fn warn_unstored(&self, warning: String) {
+        match &self.environment.picks {
+            Some(_) => self.warnings.warn_user(warning),
+            None => self.warnings.warn(warning),
+        }
     }
 
     /// The features of the context, in the order of the values.
@@ -122,7 +131,11 @@ impl AutoHeuristic {
             let _ = write!(text, "\n  {name} does not: {misfit}");
         }
         if bindings.serving.is_empty() && bindings.misfits.is_empty() {
-            text.push_str("\n  no heuristic found: register one, or put its folder into AUTOHEURISTIC_PATH");
+            text.push_str("\n  no heuristic found: ");
+            text += &match self.environment.model_folders.as_slice() {
+                [] => "register one, or put its folder into AUTOHEURISTIC_PATH".to_owned(),
+                folders => find::in_folders(folders, &self.interface.name).others,
+            };
         }
         for unknown in names::unknown_in(&self.environment) {
             let _ = write!(text, "\n  {unknown}");

@@ -20,8 +20,8 @@ impl AutoHeuristic {
     /// the log, and takes the fallback. `feedback` returns milliseconds, [`Failure::skipped`] or [`Failure::failed`]. A choice
     /// whose measurement panics has failed.
     ///
-    /// A failure to append, or a time that is not above 0, is a warning of the `log` crate, on standard error where no logger takes warnings. The answer is still the
-    /// fallback.
+    /// A failure to append, or a time that is not above 0, is a warning of the `log` crate, on standard error where no logger takes
+    /// warnings. The answer is still the fallback.
     pub fn choose_or_collect(
         &self,
         values: &[Scalar<'_>],

@@ -12,14 +12,18 @@ use crate::lock::lock;
 /// The models of each path that was asked for: a folder of models, or one model's file. Each path is read once.
 static KNOWN: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());
 
-/// The models of a folder, by file.
-type Models = BTreeMap<PathBuf, Arc<dyn Heuristic>>;
+/// The most files without a model that one line names. The log names all.
+const MOST_UNREAD: usize = 3;
+
+/// The models of a folder by file, or why a file is none.
+type Models = BTreeMap<PathBuf, Result<Arc<dyn Heuristic>, String>>;
 
 /// The models that some paths have for an optimization, at one moment.
 pub(crate) struct InFolders {
     /// Path by path, then by file name.
     pub(crate) models: Vec<Arc<dyn Heuristic>>,
-    /// What else the paths have: the optimizations that their models decide, and the paths without a model.
+    /// What else the paths have: the optimizations that their models decide, the files that are no models, and the paths without a
+    /// file.
     pub(crate) others: String,
 }
 
@@ -27,15 +31,19 @@ pub(crate) struct InFolders {
 pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> InFolders {
     let found: Vec<(&PathBuf, Models)> = paths.iter().map(|path| (path, models_of(path))).collect();
     let others = found.iter().map(|(path, models)| {
-        let decided: BTreeSet<&str> = models.values().map(|model| model.optimization()).collect();
-        match (decided.is_empty(), std::fs::metadata(path)) {
-            (false, _) => format!("{} decides {}", path.display(), listed(decided)),
-            (true, Err(error)) => format!("{}: {error}", path.display()),
-            (true, Ok(_)) => format!("{} has no model (*.json, *.json.gz) that can be read", path.display()),
+        let decided: BTreeSet<&str> = models.values().flatten().map(|model| model.optimization()).collect();
+        let decides =
+            (!decided.is_empty()).then(|| format!("{} decides {}", path.display(), listed(decided)));
+        let unread = models.values().filter_map(|model| model.as_ref().err().cloned()).take(MOST_UNREAD);
+        let others: Vec<String> = decides.into_iter().chain(unread).collect();
+        match std::fs::metadata(path) {
+            _ if !others.is_empty() => others.join("; "),
+            Err(error) => format!("{}: {error}", path.display()),
+            Ok(_) => format!("{} has no model (*.json, *.json.gz) that can be read", path.display()),
         }
     });
     let others = others.collect::<Vec<_>>().join("; ");
-    let models = found.into_iter().flat_map(|(_, models)| models.into_values());
+    let models = found.into_iter().flat_map(|(_, models)| models.into_values().flatten());
     InFolders { models: models.filter(|model| model.optimization() == optimization).collect(), others }
 }
 
@@ -65,9 +73,12 @@ fn read(folder: &Path) -> Models {
         match LoadedModel::read(&path) {
             Ok(model) => {
                 log::info!("{}: loaded {} for {}", path.display(), model.name(), model.optimization());
-                models.insert(path, Arc::new(model));
+                models.insert(path, Ok(Arc::new(model)));
             }
-            Err(error) => log::warn!("{error}; ignored"),
+            Err(error) => {
+                log::warn!("{error}; ignored");
+                models.insert(path, Err(error.to_string()));
+            }
         }
     }
     models

@@ -254,7 +254,7 @@ impl Picker {
         // The table is read inside, so that of two threads the later one writes the picks of both.
         let _writing = lock(&self.writing);
         if let Err(error) = picks::write(file, &self.head, &self.table.load()) {
-            self.decision.warnings.warn(format!("{error}; only this process remembers new picks"));
+            self.decision.warn_unstored(format!("{error}; only this process remembers new picks"));
         }
     }
 

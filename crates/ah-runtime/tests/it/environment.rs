@@ -197,10 +197,17 @@ fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger()
     std::fs::create_dir(&packed).unwrap();
     model.write(&packed.join("model.json.gz")).unwrap();
     assert_eq!(ask(&packed), learned, "packed");
+    let [spoilt, half] = ["spoilt", "half"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&half).unwrap();
+    std::fs::write(&spoilt, "{\n  \"format\": 1").unwrap();
+    std::fs::write(half.join("a.json"), &model.to_json()[..300]).unwrap();
+    std::fs::copy(other.join("model.json"), half.join("b.json")).unwrap();
     for (path, reason) in [
         (other, "other decides softmax"),
         (empty, "empty has no model (*.json, *.json.gz) that can be read"),
         (folder.path().join("missing"), "missing: No such file"),
+        (spoilt, "spoilt: expected"),
+        (half, "half decides softmax; "),
     ] {
         let (answer, warnings) = ask(&path);
         assert_eq!(answer, "orig (fallback: no heuristic)");
@@ -211,6 +218,60 @@ fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger()
     // A decision point that is not in AUTOHEURISTIC_USE asks for no model.
     let off = [("AUTOHEURISTIC_PATH", folder.path()), ("AUTOHEURISTIC_USE", Path::new("softmax"))];
     assert_eq!(answer_and_warnings(&off), ("orig (fallback: not enabled)".to_owned(), Vec::new()));
+}
+
+#[test]
+fn without_a_model_explaining_has_the_reason_or_the_advice() {
+    let folder = tempfile::tempdir().unwrap();
+    let spoilt = folder.path().join("model.json");
+    std::fs::write(&spoilt, "{").unwrap();
+    let explain = |environment| decision().environment(environment).choices(["a"]).build().unwrap().explain();
+    let advised = explain(Environment::default());
+    assert!(
+        advised.ends_with("no heuristic found: register one, or put its folder into AUTOHEURISTIC_PATH"),
+        "{advised}"
+    );
+    let found = explain(environment(&[("AUTOHEURISTIC_PATH", folder.path())]));
+    assert!(found.contains(&format!("no heuristic found: {}: ", spoilt.display())), "{found}");
+    assert!(!found.contains("AUTOHEURISTIC_PATH"), "{found}");
+}
+
+/// Measures kernels in the environment of its process; does nothing unless the test below started it.
+#[test]
+fn a_process_with_picks() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    let multi = two(Environment::current().clone()).build().unwrap();
+    for k in [100.0, 1000.0] {
+        measured(&multi, 64.0, k, "f32");
+    }
+}
+
+#[test]
+fn a_folder_for_picks_that_cannot_be_used_is_one_line() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let warnings = |variable: &str, path: &Path| {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["environment::a_process_with_picks", "--exact", "--nocapture"])
+            .env("AH_TEST_CHILD", "1")
+            .env_remove("AUTOHEURISTIC_CACHE_DIR")
+            .env(variable, path)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(child.stderr).unwrap();
+        assert!(child.status.success(), "{text}");
+        text.lines()
+            .filter_map(|line| line.strip_prefix("ah-runtime: "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let found = warnings("AUTOHEURISTIC_CACHE_DIR", file.path());
+    let [warning] = found.as_slice() else { panic!("{found:#?}") };
+    assert!(warning.starts_with(&file.path().display().to_string()), "{warning}");
+    assert!(warning.ends_with("; only this process remembers new picks"), "{warning}");
+    // Nobody asked for the default folder.
+    assert_eq!(warnings("XDG_CACHE_HOME", file.path()), Vec::<String>::new());
 }
 
 #[test]

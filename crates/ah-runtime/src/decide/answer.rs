@@ -14,6 +14,8 @@ pub struct Answer<'a> {
     pub index: usize,
     /// Why the choice is the fallback; `None` if a heuristic chose.
     pub fallback: Option<Reason>,
+    /// The feature for which a heuristic declines, if it is one of the decision point's.
+    pub(super) feature: Option<&'a str>,
 }
 
 impl Answer<'_> {
@@ -24,11 +26,14 @@ impl Answer<'_> {
     }
 }
 
-/// `pad`, or `orig (fallback: low confidence)`.
+/// `pad`, or `orig (fallback: unsure: the feature "k" is undefined here)`.
 impl fmt::Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.choice)?;
         match self.fallback {
+            Some(Reason::Unsure(unsure)) => {
+                write!(f, " (fallback: unsure: {})", unsure.explain_feature(self.feature))
+            }
             Some(reason) => write!(f, " (fallback: {reason})"),
             None => Ok(()),
         }

@@ -9,7 +9,7 @@ use ah_model::{Device, Scalar, Schema};
 use arc_swap::{ArcSwap, Guard};
 
 use super::answer::{Answer, Reason};
-use super::binding::{Bindings, Interface, Misfit};
+use super::binding::{Binding, Bindings, Interface, Misfit};
 #[cfg(feature = "record")]
 use super::recorder::Recorder;
 use crate::environment::Environment;
@@ -158,16 +158,21 @@ impl AutoHeuristic {
     }
 
     fn answer(&self, values: &[Scalar<'_>], available: Option<&dyn Fn(usize) -> bool>) -> Answer<'_> {
+        let mut slot = None;
+        let decide = |binding: &Binding| {
+            binding.decide(values, available).inspect_err(|reason| slot = binding.slot_of(*reason))
+        };
         let decided = if self.collects {
             Err(Reason::Collecting)
         } else {
-            self.ready(values).and_then(|all| all.first(|binding| binding.decide(values, available)))
+            self.ready(values).and_then(|all| all.first(decide))
         };
         let (index, fallback) = match decided {
             Ok(index) => (index, None),
             Err(reason) => (self.interface.fallback, Some(reason)),
         };
-        Answer { choice: &self.interface.choices[index], index, fallback }
+        let feature = slot.map(|slot| self.interface.features.features()[slot].name.as_str());
+        Answer { choice: &self.interface.choices[index], index, fallback, feature }
     }
 
     /// The bindings, if this run consults and the decision point's own precondition holds.

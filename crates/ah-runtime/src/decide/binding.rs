@@ -61,8 +61,10 @@ impl Interface {
 /// A heuristic that serves a decision point.
 pub(super) struct Binding {
     heuristic: Arc<dyn Heuristic>,
-    /// The decision point's slot of each of the heuristic's features; `None` if the order is the same.
-    slots: Option<Box<[usize]>>,
+    /// The decision point's slot of each of the heuristic's features.
+    slots: Box<[usize]>,
+    /// True if these slots are the heuristic's own.
+    same_order: bool,
     /// The decision point's position of each of the heuristic's choices.
     choices: Box<[Option<usize>]>,
     /// True if the decision point has every choice of the heuristic.
@@ -104,11 +106,11 @@ impl Binding {
             (!unknown.is_empty()).then(|| format!("it never takes {unknown}, which it does not know"));
         let has_more = (!lacking.is_empty()).then(|| format!("the program lacks its {lacking}"));
         let differences = never_takes.into_iter().chain(has_more);
-        let same_order = slots.iter().copied().eq(0..slots.len());
         Ok(Self {
             complete: positions.iter().all(Option::is_some),
             difference: differences.reduce(|first, second| format!("{first}; {second}")),
-            slots: (!same_order).then_some(slots),
+            same_order: slots.iter().copied().eq(0..slots.len()),
+            slots,
             choices: positions,
             heuristic,
         })
@@ -137,6 +139,12 @@ impl Binding {
         }
     }
 
+    /// The decision point's slot of the feature for which the heuristic declines; `None` for a derived one.
+    pub(super) fn slot_of(&self, reason: Reason) -> Option<usize> {
+        let Reason::Unsure(unsure) = reason else { return None };
+        self.slots.get(unsure.slot()?).copied()
+    }
+
     /// The heuristic's own explanation of its decision.
     pub(super) fn explain(&self, values: &[Scalar<'_>]) -> String {
         self.with_values(values, |values| self.heuristic.explain(values))
@@ -144,9 +152,11 @@ impl Binding {
 
     /// Calls `f` with the values in the order of the heuristic's slots.
     fn with_values<T>(&self, values: &[Scalar<'_>], f: impl FnOnce(&[Scalar<'_>]) -> T) -> T {
-        let Some(slots) = &self.slots else { return f(values) };
+        if self.same_order {
+            return f(values);
+        }
         let value = |slot: usize| values.get(slot).copied().unwrap_or(Scalar::Number(f64::NAN));
-        f(&slots.iter().map(|&slot| value(slot)).collect::<SmallVec<[Scalar<'_>; ON_STACK]>>())
+        f(&self.slots.iter().map(|&slot| value(slot)).collect::<SmallVec<[Scalar<'_>; ON_STACK]>>())
     }
 }
 

@@ -70,6 +70,19 @@ fn declines_with_the_true_reason() {
     assert_eq!(reason("float32", f64::NAN, 64.0), Reason::Unsure(Unsure::Undefined(1)));
     assert_eq!(reason("float32", 101.0, 7.0), Reason::Unsure(Unsure::Precondition));
     assert_eq!(auto.choose(&[]).fallback, Some(Reason::Unsure(Unsure::Precondition)));
+    let shown = |dtype, k, m| auto.choose(&values(dtype, k, m)).to_string();
+    assert_eq!(
+        shown("int8", 101.0, 64.0),
+        "orig (fallback: unsure: the feature \"dtype\" has a category that training never saw)"
+    );
+    assert_eq!(
+        shown("float32", f64::NAN, 64.0),
+        "orig (fallback: unsure: the feature \"k\" is undefined here)"
+    );
+    assert_eq!(
+        shown("float32", 101.0, 7.0),
+        "orig (fallback: unsure: the precondition of the heuristic does not hold)"
+    );
     let only_orig = auto.choose_among(&values("float32", 101.0, 64.0), &|_| false);
     assert_eq!((only_orig.choice, only_orig.fallback), ("orig", None), "the fallback counts as available");
     let unsure = Unsure::UnknownCategory(2);

@@ -196,9 +196,16 @@ impl Names {
                 ));
             });
         }
+        let package = package(model);
         let mut namer = Namer::new(cases[2], reserved);
-        let choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
-        Ok(Self { package: package(model), features, choices })
+        let mut choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
+        // A constant of C begins with the package: `max` of the heuristic `Flt` would be FLT_MAX.
+        for choice in &mut choices {
+            if namer.reserved.contains(format!("{package}_{choice}").to_ascii_uppercase().as_str()) {
+                choice.push('_');
+            }
+        }
+        Ok(Self { package, features, choices })
     }
 
     /// The identifier of a feature.
@@ -207,8 +214,10 @@ impl Names {
     }
 }
 
-/// Keywords of C, C++ and CUDA, and names that their headers and compilers define.
-pub const C_WORDS: &str = "\
+/// Keywords of C, C++ and CUDA, names that their compilers define, and the macros without parameters of all standard headers of C: those
+/// of glibc with its extensions, read as C and as C++, and a few of other systems. A macro takes the place of a field or a variable.
+pub const C_WORDS: &str = concat!(
+    "\
     alignas alignof and and_eq asm atomic_cancel atomic_commit auto bitand bitor bool break case catch char char8_t char16_t \
     char32_t class co_await co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue \
     decltype default delete do double dynamic_cast else enum errno explicit export extern false final float for friend goto if \
@@ -216,8 +225,9 @@ pub const C_WORDS: &str = "\
     new noexcept noreturn not not_eq nullptr operator or or_eq override private protected public reflexpr register \
     reinterpret_cast requires restrict return short signed sizeof size_t static static_assert static_cast stderr stdin stdout struct \
     switch synchronized template this thread_local throw true try typedef typeid typename typeof typeof_unqual uint16_t \
-    uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn \
-    NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
+    uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn ",
+    include_str!("c_macros.txt")
+);
 
 /// Variables of C functions, the functions of headers that they call, and what stands behind the prefix in macros and constants.
 pub const C_NAMES: &str = "c v fabs ceil floor fmod h count unused api api_data";

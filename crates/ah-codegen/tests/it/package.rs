@@ -224,6 +224,64 @@ fn choices_named_like_parts_of_the_file_compile_without_a_warning() {
     }
 }
 
+/// `DBL_MAX` as a field, and `max` as a choice of `Flt`, were macros: "expected identifier before numeric constant".
+#[test]
+fn no_name_is_a_macro_of_c() {
+    let folder = tempfile::tempdir().unwrap();
+    let headers = [
+        "assert", "errno", "float", "limits", "math", "stdbool", "stddef", "stdint", "stdio", "stdlib",
+        "string",
+    ];
+    let includes: String = headers.iter().map(|header| format!("#include <{header}.h>\n")).collect();
+    let source = folder.path().join("main.c");
+    let cc = |options: &[&str]| {
+        let options = [&["-D_GNU_SOURCE", "-x"], options].concat();
+        Command::new("cc").args(options).arg(&source).current_dir(folder.path()).output()
+    };
+    for language in ["c", "c++"] {
+        fs::write(&source, &includes).unwrap();
+        let Ok(macros) = cc(&[language, "-dM", "-E"]) else {
+            let _ = writeln!(std::io::stderr(), "skipped: there is no cc, so no header was compiled");
+            return;
+        };
+        let macros = String::from_utf8(macros.stdout).unwrap();
+        let names = macros.lines().filter_map(|line| line.split([' ', '(']).nth(1));
+        let names: Vec<&str> = names.filter(|name| !name.starts_with('_')).collect();
+        assert!(["DBL_MAX", "NULL", "SIZE_MAX", "assert"].iter().all(|name| names.contains(name)));
+        let derived =
+            |name: &&str| ah_model::DerivedFeature { name: name.to_string(), expression: "m * m".to_owned() };
+        let logged = Schema::new([Feature::numerical("m")]).unwrap();
+        let logged_names = Schema::new(names.iter().map(|name| Feature::numerical(*name))).unwrap();
+        let as_fields = split(Features::new(logged_names, &[]).unwrap(), 0, 1.0);
+        let mut all = vec![as_fields];
+        for name in &names {
+            all.push(split(Features::new(logged.clone(), &[derived(name)]).unwrap(), 1, 1.0));
+        }
+        for (number, model) in all.iter_mut().enumerate() {
+            model.heuristic = format!("Model{number}");
+        }
+        for prefix in ["Dbl", "Flt", "Int8", "M", "Size"] {
+            let choices = names.iter().filter_map(|name| name.strip_prefix(&prefix.to_ascii_uppercase()));
+            let mut model = split(Features::new(logged.clone(), &[]).unwrap(), 0, 1.0);
+            model.heuristic = prefix.to_owned();
+            model.choices =
+                choices.filter_map(|rest| rest.strip_prefix('_')).map(str::to_ascii_lowercase).collect();
+            model.choices.sort();
+            assert!(model.choices.len() > 1, "{prefix}: {names:?}");
+            all.push(model);
+        }
+        let mut main = includes.clone();
+        for model in &all {
+            generate_at(model, &C, folder.path()).unwrap();
+            main += &format!("#include \"{}.h\"\n", model.heuristic.to_ascii_lowercase());
+        }
+        fs::write(&source, main + "int main(void) { return 0; }\n").unwrap();
+        let output = cc(&[language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{language}: {}", errors.chars().take(3000).collect::<String>());
+    }
+}
+
 #[test]
 fn a_library_has_it_as_a_module() {
     let folder = tempfile::tempdir().unwrap();

@@ -251,7 +251,8 @@ pub const RUST_NAMES: &str = "\
 pub const PYTHON_WORDS: &str = "\
     and as assert async await break class continue def del elif else except finally for from global if import in is lambda \
     nonlocal not or pass raise return try while with yield match case type math str float int bool None True False abs min max set \
-    len range sorted zip TypeError ValueError OverflowError bisect_left offered ranking ineligible expected names at cost costs row CHOICES CONFIGS FALLBACK";
+    len range sorted zip TypeError ValueError OverflowError bisect_left offered ranking ineligible expected names at cost costs \
+    factors scores row CHOICES CONFIGS FALLBACK";
 
 #[cfg(test)]
 mod tests {

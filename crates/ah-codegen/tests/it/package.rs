@@ -615,6 +615,34 @@ fn a_formula_computes_each_part_once() {
     }
 }
 
+/// Features of these names were overwritten before the conditions read them, and each choice was ineligible.
+#[test]
+fn python_reads_features_named_like_the_variables_of_a_formula() {
+    let logged = Schema::new(["factors", "scores"].map(Feature::numerical)).unwrap();
+    let mut model = split(Features::new(logged.clone(), &[]).unwrap(), 0, 5.0);
+    for node in &mut model.tree.nodes {
+        if let Node::Leaf(leaf) = node {
+            let ranked = |choice| ah_model::RankedChoice { choice, score: 1.0, ..leaf.ranking[0].clone() };
+            leaf.ranking = [0, 1].map(|choice| ranked(ah_model::ChoiceId(choice))).into();
+        }
+    }
+    let rows = vec![vec![1.0], vec![2.0]];
+    let class = ah_model::CostClass { condition: None, rows };
+    model.costs = Some(ah_model::Costs::new(&logged, Vec::new(), vec!["1".to_owned()], vec![class]).unwrap());
+    let condition = ah_model::Precondition::new("scores > 1", &logged).unwrap();
+    model.eligible = [(ah_model::ChoiceId(0), condition)].into();
+    let folder = tempfile::tempdir().unwrap();
+    generate_at(&model, &PYTHON, folder.path()).unwrap();
+    let asks = "from small import choose; print(choose(6.0, 2.0), choose(6.0, 0.0))";
+    let Ok(output) = Command::new("python3").args(["-B", "-c", asks]).current_dir(folder.path()).output()
+    else {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
+        return;
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "one two", "{errors}");
+}
+
 /// On a full disk nothing is replaced. The test needs a small file system of its own.
 #[cfg(target_os = "linux")]
 #[test]

@@ -15,6 +15,8 @@ pub enum Cell {
     Missing(&'static str),
     /// Text: a number if it reads as one.
     Text(String),
+    /// Text with white space around it, which a log does not have.
+    Spaced(String),
     /// A number of JSON, whose point begins the fraction.
     Number(String),
     /// Several values, for example the times of repeated runs.
@@ -24,8 +26,13 @@ pub enum Cell {
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         // Windows begins files with a mark, which `cat` leaves inside.
-        let text = text.trim_start_matches('\u{feff}').trim();
-        missing(text).map_or_else(|| Self::Text(text.to_owned()), Self::Missing)
+        let whole = text.trim_start_matches('\u{feff}');
+        let text = whole.trim();
+        match missing(text) {
+            Some(word) => Self::Missing(word),
+            None if text.len() < whole.len() => Self::Spaced(whole.to_owned()),
+            None => Self::Text(text.to_owned()),
+        }
     }
 }
 
@@ -47,10 +54,11 @@ impl From<Json> for Cell {
 }
 
 impl Cell {
-    /// The text that the cell holds, if it holds text.
+    /// The text that the cell holds, if it holds text, without white space around it.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) | Self::Number(text) => Some(text),
+            Self::Spaced(text) => Some(text.trim()),
             _ => None,
         }
     }
@@ -64,8 +72,7 @@ impl Cell {
     pub fn missing_word(&self) -> Option<&'static str> {
         match self {
             Self::Missing(word) => Some(word),
-            Self::Text(text) if text == NONE => Some(NONE),
-            _ => None,
+            cell => (cell.as_text() == Some(NONE)).then_some(NONE),
         }
     }
 
@@ -121,7 +128,7 @@ impl Cell {
         match self {
             Self::Missing(_) => "nothing".to_owned(),
             Self::List(list) => format!("a list of {}", list.len()),
-            Self::Text(text) | Self::Number(text) => quoted(text),
+            cell => quoted(cell.as_text().unwrap_or_default()),
         }
     }
 }

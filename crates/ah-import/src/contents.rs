@@ -172,7 +172,7 @@ impl Contents {
                 self.texts[at].see(column, &cells, &place);
             }
             for &(column, at) in &times {
-                if let Cell::Text(text) = column.cell(&cells) {
+                if let Cell::Text(text) | Cell::Spaced(text) = column.cell(&cells) {
                     self.texts[at].see_points(split_unit(text).0, &place);
                 }
             }

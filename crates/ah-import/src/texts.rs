@@ -32,6 +32,8 @@ pub struct Texts {
     fractions: IndexSet<String>,
     /// By word, the rows in which it is read as a missing value.
     pub missing: BTreeMap<&'static str, u64>,
+    /// The first name that has white space around it in the table.
+    pub spaced: Option<String>,
 }
 
 /// Texts of one kind: their number, and the first.
@@ -56,8 +58,17 @@ impl Texts {
             *self.missing.entry(word).or_default() += 1;
             return;
         }
-        let Some(text) = cell.as_text().filter(|_| !column.categorical) else { return };
-        if number::of_feature(text, column.decimal).is_none() {
+        let Some(text) = cell.as_text() else { return };
+        let is_name = column.categorical || number::of_feature(text, column.decimal).is_none();
+        if let Cell::Spaced(whole) = cell
+            && is_name
+        {
+            self.spaced.get_or_insert_with(|| whole.clone());
+        }
+        if column.categorical {
+            return;
+        }
+        if is_name {
             self.names.see(text, row);
             let has_digit = text.contains(|c: char| c.is_ascii_digit());
             if has_digit && number::advice(text).is_some() {
@@ -67,7 +78,7 @@ impl Texts {
         }
         self.numbers.see(text, row);
         let is_fraction = text.contains('.');
-        if column.decimal.is_none() && matches!(cell, Cell::Text(_)) {
+        if column.decimal.is_none() && !matches!(cell, Cell::Number(_)) {
             self.see_points(text, row);
         }
         if is_fraction && self.fractions.len() < MOST_FRACTIONS && !self.fractions.contains(text) {

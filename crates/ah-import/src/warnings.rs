@@ -133,8 +133,16 @@ impl Contents {
             sentences.extend(rows.map(|rows| none_is_a_name(&choice.name, *rows)));
         }
         sentences.extend(similar("the choice", self.choices.iter().map(String::as_str).collect()));
-        let columns = self.roles.features.iter().chain(&self.roles.choice);
-        sentences.extend(columns.filter_map(|column| self.texts[&column.name].versions(column)));
+        for column in self.roles.features.iter().chain(&self.roles.choice) {
+            let texts = &self.texts[&column.name];
+            sentences.extend(texts.versions(column));
+            if let Some(spaced) = &texts.spaced {
+                let [spaced, name, column] = [spaced, spaced.trim(), &column.name].map(quoted);
+                sentences.push(format!(
+                    "{spaced} in column {column} is read as {name}: programs must ask without the spaces around it"
+                ));
+            }
+        }
         sentences
     }
 

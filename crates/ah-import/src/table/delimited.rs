@@ -26,6 +26,8 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
             *record = record.iter().filter(|cell| !cell.is_empty()).collect();
         }
     };
+    // Where the names are padded, so are the cells, and no name begins with a space.
+    let is_padded = header.windows(2).any(|pair| pair == [delimiter, b' '] || pair == [b' ', delimiter]);
     // Each line then ends as the first one does, and a line is counted for it.
     let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
     let all = std::io::Cursor::new(header).chain(text).chain(end);
@@ -45,6 +47,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>, params: &ImportParams) -> R
     // Markdown has quotes and bold text.
     let cell = move |text: &str| match delimiter {
         b'|' => Cell::from(text.trim().trim_matches(['`', '*'])),
+        _ if is_padded => Cell::from(text.trim()),
         _ => Cell::from(text),
     };
     let path = path.to_owned();

@@ -64,8 +64,8 @@ pub fn split(
                 Fault::new(format!("a name that fits {}", quoted(regex.as_str())), quoted(text), hint);
             return (!skip).then(|| Err(fault.in_column(&name).at(&path, number).into()));
         };
-        let part = |group: &String| found.name(group).map_or(Cell::Missing(""), |part| part.as_str().into());
-        cells.extend(groups.iter().map(part).collect::<Vec<Cell>>());
+        let text = |group: &String| found.name(group).map_or("", |part| part.as_str().trim());
+        cells.extend(groups.iter().map(|group| Cell::from(text(group))).collect::<Vec<Cell>>());
         Some(Ok(Row { number, cells }))
     });
     Ok(Table { columns, rows: Box::new(rows), ..table })

@@ -339,6 +339,31 @@ fn a_text_that_becomes_a_truth_value_is_said() {
     assert_eq!(read(&folder, &long(&folder, "n,way,ms\ntrue,a,2\nauto,a,3\n")).1, "");
 }
 
+/// A program that asks with `" lead"`, as the table has it, was declined without a word.
+#[test]
+fn a_name_that_loses_its_spaces_is_said() {
+    let folder = Folder::new();
+    let asks = "programs must ask without the spaces around it";
+    let spaced = format!(r#"" lead" in column "n" is read as "lead": {asks}"#);
+    let lines = r#"{"n": " lead", "way": "a", "ms": 2}
+{"n": "lead", "way": "b", "ms": 3}
+"#;
+    let of_json = ImportParams {
+        features: names("n"),
+        choice: names("way"),
+        device_capa: Some((9, 0)),
+        ..folder.table("table.jsonl", lines)
+    };
+    assert_eq!(read(&folder, &of_json), ("lead,a,2; lead,b,3".to_owned(), spaced.clone()));
+    let of_csv = |table: &str| read(&folder, &long(&folder, table)).1;
+    assert_eq!(of_csv("n,way,ms\n\" lead\",a,2\nlead,b,3\n"), spaced);
+    let both = format!("{spaced}\n\"b \" in column \"way\" is read as \"b\": {asks}");
+    assert_eq!(of_csv("n,way,ms\n\" lead\",a,2\nlead,\"b \",3\n"), both);
+    // Numbers have no spaces, and neither have the cells of a table that separates them with some.
+    assert_eq!(of_csv("n,way,ms\n 64,a,2\n64 ,b,3\n"), "");
+    assert_eq!(of_csv("n, way, ms\nx, a, 2\ny, b, 3\n"), "");
+}
+
 /// The log itself was read again for this.
 #[test]
 fn several_tables_of_other_choices_are_imported_with_a_warning() {

@@ -93,7 +93,9 @@ impl Taken<'_> {
             let words = clause.words(name, missing, &model.categories[clause.slot], whole);
             writeln!(text, "  {} = {value}: {words}", whole(name))?;
         }
-        writeln!(text, "reaches a leaf with the evidence of {} training inputs:", leaf.samples)?;
+        // Where few inputs reach such a leaf, its evidence is that of a larger part of the tree.
+        let and_near = if model.is_by_choice() { ", which reach it or leaves near it" } else { "" };
+        writeln!(text, "reaches a leaf with the evidence of {} training inputs{and_near}:", leaf.samples)?;
         writeln!(text, "  {:>8} {:>8} {:>6} {:>9}  choice", "slowdown", "worst", "wins", "measured")?;
         let mut rest = leaf.ranking.len();
         for (place, e) in leaf.ranking.iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::common;
 use ah_model::Error;
 
-use ah_train::{Params, TrainedModel, explain, report, train};
+use ah_train::{LearnerKind, MaxRisk, Params, TrainedModel, explain, report, train};
 use common::log;
 
 fn trained() -> TrainedModel {
@@ -26,6 +26,20 @@ fn a_decision_is_explained() {
     let declines = explain(&trained.model, &input("m=519 k=12 n=515 mat1_dtype=torch.float16"), &[]).unwrap();
     insta::assert_snapshot!(declines);
     insta::assert_snapshot!(report::summary::trained(&trained));
+}
+
+/// A leaf of boosted trees that three inputs reach was said to have the evidence of 115.
+#[test]
+fn evidence_from_beyond_the_leaf_is_called_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt");
+    std::fs::write(&path, log(240)).unwrap();
+    let learner = Some(LearnerKind::Boosted);
+    let max_risk = Some(MaxRisk::None);
+    let model = train(&Params { learner, max_risk, ..Params::new(vec![path], "T") }).unwrap().model;
+    assert!(!model.boosters.is_empty());
+    let text = explain(&model, &input("m=519 k=601 n=515 mat1_dtype=torch.float16"), &[]).unwrap();
+    assert!(text.contains(" training inputs, which reach it or leaves near it:"), "{text}");
 }
 
 /// The figures of a leaf are those of its inputs, which could all run `pad` here.

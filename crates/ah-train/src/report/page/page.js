@@ -115,7 +115,7 @@ function branch(nodes, index, test, depth) {
 
 function trees() {
   if (facts.boosted > 0) {
-    at("boosted").textContent = `${facts.boosted} boosted trees decide the order of the choices in each leaf. A leaf shows the one that is taken most often there.`;
+    at("boosted").textContent = `${facts.boosted} boosted trees decide the order of the choices in each leaf. A leaf shows the one that is taken most often there; its training inputs reach it or leaves near it.`;
     at("boosted").hidden = false;
   }
   at("trees").append(branch(facts.tree, 0, "All inputs", 0)[0]);

@@ -35,8 +35,8 @@ pub struct Params {
     #[serde(rename = "target")]
     pub targets: Vec<Target>,
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),
-    /// boosted trees always (`boosted`), or classification by linfa-trees (`linfa`) [default: the optimization's, else
-    /// auto].
+    /// boosted trees unless only the fallback is taken (`boosted`), or classification by linfa-trees (`linfa`) [default: the
+    /// optimization's, else auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of(LearnerKind::NAMES)))]
     pub learner: Option<LearnerKind>,
     /// What to learn for: the geometric mean of the slowdowns, where all inputs count alike (`geomean`), or the total time
@@ -146,7 +146,7 @@ pub enum LearnerKind {
     Auto,
     /// One of our trees over soft targets.
     CostTree,
-    /// Boosted trees beside one of ours, whatever the size of the log.
+    /// Boosted trees beside one of ours, whatever the size of the log, unless only the fallback is taken: that is one leaf.
     Boosted,
     /// Classification of the winner by linfa-trees.
     Linfa,

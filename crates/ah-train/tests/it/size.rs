@@ -52,6 +52,21 @@ fn a_program_that_adds_flags_to_a_users_has_the_last_word() {
     assert_eq!(settings["target"]["value"], serde_json::json!(["python", "c"]));
 }
 
+/// `--learner boosted` meant "boosted trees always", and these 240 inputs gave "Size: 1 leaf".
+#[test]
+fn boosted_trees_that_would_take_only_the_fallback_are_one_leaf() {
+    let run = Run::new();
+    run.write("train.txt", log(240));
+    let (said, _) = run.learns(&["train.txt", "--learner", "boosted", "--max-risk", "1%"]);
+    assert!(said.contains("Size: 1 leaf (no decision)"), "{said}");
+    let (_, help, _) = run.train(&["--help"]);
+    let help: Vec<&str> = help.split_whitespace().collect();
+    assert!(
+        help.join(" ").contains("boosted trees unless only the fallback is taken (`boosted`)"),
+        "{help:?}"
+    );
+}
+
 #[test]
 fn the_smallest_tree_within_a_share_is_no_larger_and_the_same_whatever_the_threads() {
     let run = Run::new();

@@ -27,7 +27,7 @@ function head() {
   }
   const promise = facts.promise;
   at("promise").textContent = promise === null
-    ? "Nothing is promised: the heuristic always decides, or there were too few inputs."
+    ? "Nothing is promised: the heuristic declines only what it does not know, or there were too few inputs."
     : `Promise, with ${plain(promise.confidence * 100)} % confidence: at most ${plain(promise.target * 100)} % of inputs drawn like ` +
       `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}` +
       (facts.unit === "ms" ? `, and more than ${plain(facts.least_ms * 1e6)} ns longer. ` : ". ") +

@@ -59,8 +59,11 @@ pub fn promise_line(trained: &TrainedModel) -> String {
              all inputs.\n",
         ),
         Some(NoPromise::TooFew { inputs: counted, needed, asked: false }) => {
-            let always = if trained.constant().is_some() { "; " } else { ". It always decides; " };
-            format!("No promise: {}{always}measure about {} for one.\n", few(counted), measure(needed))
+            let declines = match trained.constant() {
+                Some(_) => "; ",
+                None => ". It declines only what it does not know; ",
+            };
+            format!("No promise: {}{declines}measure about {} for one.\n", few(counted), measure(needed))
         }
         Some(NoPromise::TooFew { inputs: counted, needed, asked: true }) => format!(
             "{} for the promise. Measure about {}, or accept the risk with --max-risk none.\n",
@@ -69,7 +72,9 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         ),
         Some(NoPromise::OnlyFallback(share)) => {
             let share = percent(share);
-            format!("No promise: only {fallback} would keep one (--max-risk {share}%). It always decides.\n")
+            format!(
+                "No promise: only {fallback} would keep one (--max-risk {share}%). It declines only what it does not know.\n"
+            )
         }
     }
 }

@@ -136,7 +136,7 @@ fn where_asking_alone_breaks_the_promise_the_first_line_says_so() {
     let asked = ["train.txt", "--target", "python", "--fallback", "left"];
     let (text, _) = run.learns(&asked);
     let no_promise =
-        "No promise: only left would keep one (--max-risk 5%). It declines only what it does not know.\n";
+        "No promise: only left would keep one (--max-risk 5%).\nIt declines only what it does not know.\n";
     assert!(text.starts_with("Take ") && text.contains(no_promise), "{text}");
     let (text, _) = run.learns(&[&asked[..], &["--max-risk", "2%"]].concat());
     assert!(

@@ -64,7 +64,7 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
     if let (Some(needed), Some(more)) = (number(&said, "; measure about "), more) {
         // A constant does not decide.
         assert_eq!(
-            said.contains(". It declines only what it does not know; measure about"),
+            said.contains(" for one.\nIt declines only what it does not know.\n"),
             !said.starts_with("Always take"),
             "{said}"
         );

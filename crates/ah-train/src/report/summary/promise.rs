@@ -12,6 +12,9 @@ use crate::promise::{NewGroups, StricterPromise};
 use crate::report::{loss, percent};
 use crate::train::{NoPromise, TrainedModel};
 
+/// The line below a promise that is not made, where the heuristic decides all the same.
+const DECLINES: &str = "It declines only what it does not know.\n";
+
 /// The promise, or why there is none.
 pub fn promise_line(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
@@ -59,11 +62,8 @@ pub fn promise_line(trained: &TrainedModel) -> String {
              all inputs.\n",
         ),
         Some(NoPromise::TooFew { inputs: counted, needed, asked: false }) => {
-            let declines = match trained.constant() {
-                Some(_) => "; ",
-                None => ". It declines only what it does not know; ",
-            };
-            format!("No promise: {}{declines}measure about {} for one.\n", few(counted), measure(needed))
+            let declines = if trained.constant().is_some() { "" } else { DECLINES };
+            format!("No promise: {}; measure about {} for one.\n{declines}", few(counted), measure(needed))
         }
         Some(NoPromise::TooFew { inputs: counted, needed, asked: true }) => format!(
             "{} for the promise. Measure about {}, or accept the risk with --max-risk none.\n",
@@ -72,9 +72,7 @@ pub fn promise_line(trained: &TrainedModel) -> String {
         ),
         Some(NoPromise::OnlyFallback(share)) => {
             let share = percent(share);
-            format!(
-                "No promise: only {fallback} would keep one (--max-risk {share}%). It declines only what it does not know.\n"
-            )
+            format!("No promise: only {fallback} would keep one (--max-risk {share}%).\n{DECLINES}")
         }
     }
 }

@@ -206,7 +206,7 @@ fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger()
         (other, "other decides softmax"),
         (empty, "empty has no model (*.json, *.json.gz) that can be read"),
         (folder.path().join("missing"), "missing: No such file"),
-        (spoilt, "spoilt: expected"),
+        (spoilt, "spoilt: not a valid model: line 2, column 13"),
         (half, "half decides softmax; "),
     ] {
         let (answer, warnings) = ask(&path);

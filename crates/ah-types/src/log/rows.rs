@@ -12,7 +12,7 @@ use super::lines::shown;
 use super::merger::Merger;
 use crate::number::number;
 
-const HINT: &str = "fix the row, or skip such rows with --skip-bad-rows";
+const HINT: &str = "fix the row, or skip such rows (ah-train --skip-bad-rows)";
 
 /// The contents of a column.
 pub(super) enum Column {

@@ -135,9 +135,9 @@ fn bad_rows_can_be_passed_over_and_are_counted() {
     let bad_rows = log.irregularities.bad_rows;
     assert_eq!((log.samples.len(), bad_rows.count()), (2, 3));
     assert!(
-        bad_rows
-            .to_string()
-            .contains("found \"-1\"; fix the row, or skip such rows with --skip-bad-rows (2 such rows); ")
+        bad_rows.to_string().contains(
+            "found \"-1\"; fix the row, or skip such rows (ah-train --skip-bad-rows) (2 such rows); "
+        )
     );
 }
 

@@ -78,7 +78,7 @@ impl<'c> Candidate<'c> {
             most: recipe.max_leaves,
             decides: least != NEVER,
         };
-        let compared = priced.as_compared(recipe.plan);
+        let compared = priced.for_comparison(recipe.plan);
         let costs = compared.costs(least);
         let slowdown = compared.slowdown(least);
         Self { recipe, fitted, held_out, margin, costs, slowdown, rung }
@@ -106,7 +106,7 @@ impl Recipe<'_> {
             let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, look);
             return calibrated.unwrap_or(Margin { least: NEVER, promise: None });
         }
-        let priced = Priced::new(self.dataset, &held_out.decisions, folds.fallback).as_compared(self.plan);
+        let priced = Priced::new(self.dataset, &held_out.decisions, folds.fallback).for_comparison(self.plan);
         let [always, never] = [ALWAYS, NEVER].map(|margin| priced.mean(margin));
         // A ranking has other uses.
         let falls_back = self.plan.settings.ranking.is_none() && always > never;

@@ -36,7 +36,7 @@ impl<'a> Priced<'a> {
     }
 
     /// What sizes are compared by.
-    pub fn as_compared(self, plan: &TrainPlan) -> Self {
+    pub fn for_comparison(self, plan: &TrainPlan) -> Self {
         if plan.counts_asking() { self } else { self.of_picks() }
     }
 

@@ -52,11 +52,7 @@ fn compile(compiler: &str, options: &[&str], header: &Path) -> Output {
 fn is_there(compiler: &str) -> bool {
     let found = Command::new(compiler).arg("--version").output().is_ok();
     if !found {
-        use std::io::Write;
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: there is no {compiler}, so the C header's limits were not tried with it"
-        );
+        crate::skipped(&format!("there is no {compiler}, so the C header's limits were not tried with it"));
     }
     found
 }

@@ -1,10 +1,9 @@
 //! A generated crate in the hands of its user: packaged, linted, and as a module of a library.
 
-use crate::models;
+use crate::{models, skipped};
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -12,6 +11,16 @@ use ah_codegen::{C, GO, Generator, PYTHON, RUST, Request, WriteMode, generate};
 use ah_model::{Error, Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
+
+/// What a program of Python prints in this folder, where it must end without an error; `None` without Python.
+fn python(folder: &Path, program: &str) -> Option<String> {
+    let Ok(output) = Command::new("python3").args(["-B", "-c", program]).current_dir(folder).output() else {
+        skipped("there is no python3, so no module was imported");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+}
 
 fn model(choices: &[&str]) -> Model {
     let base = models::model(&mut Pcg64::seed_from_u64(1), "Small", 0, 1);
@@ -217,8 +226,7 @@ fn choices_named_like_parts_of_the_file_compile_without_a_warning() {
             .current_dir(folder.path())
             .output()
         else {
-            let _ = writeln!(std::io::stderr(), "skipped: there is no cc, so no header was compiled");
-            return;
+            return skipped("there is no cc, so no header was compiled");
         };
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -241,8 +249,7 @@ fn no_name_is_a_macro_of_c() {
     for language in ["c", "c++"] {
         fs::write(&source, &includes).unwrap();
         let Ok(macros) = cc(&[language, "-dM", "-E"]) else {
-            let _ = writeln!(std::io::stderr(), "skipped: there is no cc, so no header was compiled");
-            return;
+            return skipped("there is no cc, so no header was compiled");
         };
         let macros = String::from_utf8(macros.stdout).unwrap();
         let names = macros.lines().filter_map(|line| line.split([' ', '(']).nth(1));
@@ -424,14 +431,8 @@ fn the_call_is_an_interface() {
         assert!(names.iter().all(|other| *other == names[0]), "{names:?}");
         let call = "from small import choose, ranked, choose_among; v = dict(m=6.0, k=2, dtype='half', entropy=9.0)\n\
                     print(choose(**{n: v[n] for n in __import__('small').FEATURES}) is not None)";
-        let output = Command::new("python3").args(["-B", "-c", call]).current_dir(folder.path()).output();
-        if let Ok(output) = output {
-            assert_eq!(
-                String::from_utf8_lossy(&output.stdout).trim(),
-                "True",
-                "{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+        if let Some(said) = python(folder.path(), call) {
+            assert_eq!(said, "True");
         }
         names[0].iter().map(ToString::to_string).collect()
     };
@@ -455,15 +456,8 @@ fn the_call_is_an_interface() {
 fn structured_choices_are_dicts_in_python() {
     let folder = tempfile::tempdir().unwrap();
     generate_at(&model(&STRUCTURED), &PYTHON, folder.path()).unwrap();
-    let mut python = Command::new("python3");
-    python
-        .args(["-B", "-c", "import small; print(*small.CONFIGS.values(), sep='\\n')"])
-        .current_dir(folder.path());
-    let Ok(output) = python.output() else {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
-        return;
-    };
-    let said = String::from_utf8(output.stdout).unwrap();
+    let shows = "import small; print(*small.CONFIGS.values(), sep='\\n')";
+    let Some(said) = python(folder.path(), shows) else { return };
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(
         lines,
@@ -574,17 +568,8 @@ fn python_divides_by_nothing_outside_of_a_condition() {
     let folder = tempfile::tempdir().unwrap();
     generate_at(&model, &PYTHON, folder.path()).unwrap();
     let asks = "from small import choose; print(choose(5.0, 6.0, 2.0), choose(5.0, 6.0, 0.0))";
-    let Ok(output) = Command::new("python3").args(["-B", "-c", asks]).current_dir(folder.path()).output()
-    else {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
-        return;
-    };
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout).trim(),
-        "two one",
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let Some(said) = python(folder.path(), asks) else { return };
+    assert_eq!(said, "two one");
 }
 
 /// The loop over the choices repeats no test of the input, and no operation that several terms of a choice have in common.
@@ -634,13 +619,8 @@ fn python_reads_features_named_like_the_variables_of_a_formula() {
     let folder = tempfile::tempdir().unwrap();
     generate_at(&model, &PYTHON, folder.path()).unwrap();
     let asks = "from small import choose; print(choose(6.0, 2.0), choose(6.0, 0.0))";
-    let Ok(output) = Command::new("python3").args(["-B", "-c", asks]).current_dir(folder.path()).output()
-    else {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
-        return;
-    };
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "one two", "{errors}");
+    let Some(said) = python(folder.path(), asks) else { return };
+    assert_eq!(said, "one two");
 }
 
 /// On a full disk nothing is replaced. The test needs a small file system of its own.
@@ -653,8 +633,7 @@ fn a_full_disk_costs_nothing() {
     let mount = ["-t", "tmpfs", "-o", "size=96k", "ah-codegen-test"];
     if !Command::new("mount").args(mount).arg(&disk).output().is_ok_and(|o| o.status.success()) {
         let reason = "cannot mount a small tmpfs here (needs root), so a full disk was not tried";
-        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
-        return;
+        return skipped(reason);
     }
     // Unmounts even when an assertion fails.
     struct Mounted<'a>(&'a Path);
@@ -718,13 +697,9 @@ for value in (float('nan'), float('inf'), -float('inf'), 0, -1, 10**400, None, T
     for model in random {
         boosted += usize::from(!model.boosters.is_empty());
         generate_at(&model, &PYTHON, folder.path()).unwrap();
-        let Ok(output) =
-            Command::new("python3").args(["-B", "-c", calls]).current_dir(folder.path()).output()
-        else {
-            let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
+        if python(folder.path(), calls).is_none() {
             return;
-        };
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
     }
     assert!(boosted > 5);
 }

@@ -31,6 +31,8 @@ const LONGEST_VARIABLE: usize = 24;
 pub struct Namer {
     case: Case,
     reserved: HashSet<&'static str>,
+    /// What stands before an identifier in a constant of C: `max` of the heuristic `Flt` would be FLT_MAX.
+    prefix: Option<String>,
     taken: HashSet<String>,
 }
 
@@ -38,7 +40,7 @@ impl Namer {
     /// Starts without identifiers. `reserved` are the language's words and the file's own names, separated by spaces.
     pub fn new(case: Case, reserved: &[&'static str]) -> Self {
         let words = reserved.iter().flat_map(|words| words.split_ascii_whitespace());
-        Self { case, reserved: words.collect(), taken: HashSet::new() }
+        Self { case, reserved: words.collect(), prefix: None, taken: HashSet::new() }
     }
 
     /// An identifier of at most `longest` characters. A word of the language gets `_` behind it, a taken one a number.
@@ -75,7 +77,9 @@ impl Namer {
         }
         // `part_1` and the like are for parts of expressions.
         let is_part = base.strip_prefix("part_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-        if is_part || self.reserved.contains(base.as_str()) {
+        let constant = |prefix: &String| format!("{prefix}_{base}").to_ascii_uppercase();
+        let is_constant = self.prefix.as_ref().map(constant).is_some_and(|c| self.reserved.contains(&*c));
+        if is_part || is_constant || self.reserved.contains(base.as_str()) {
             base.push('_');
         }
         base
@@ -197,14 +201,8 @@ impl Names {
             });
         }
         let package = package(model);
-        let mut namer = Namer::new(cases[2], reserved);
-        let mut choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
-        // A constant of C begins with the package: `max` of the heuristic `Flt` would be FLT_MAX.
-        for choice in &mut choices {
-            if namer.reserved.contains(format!("{package}_{choice}").to_ascii_uppercase().as_str()) {
-                choice.push('_');
-            }
-        }
+        let mut namer = Namer { prefix: Some(package.clone()), ..Namer::new(cases[2], reserved) };
+        let choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
         Ok(Self { package, features, choices })
     }
 
